@@ -1,0 +1,119 @@
+"""Keyed digests of what an event said: comparable between witnesses of one stream, useless without its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2s
+from typing import Final
+
+from .events import Piece
+from .semconv import MARK_BYTES, MAX_SLOTS
+
+KEY_BYTES: Final = 16
+_SIZE: Final = 4
+_PRIMARY: Final = "0/text/0"
+
+
+def _sized(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "little") + text
+
+
+class Digester:
+    """The two 32-bit row digests of docs/wire.md under one stream's key (BLAKE2s, keyed, 4 bytes, little-endian)."""
+
+    __slots__ = ("_heads", "_key")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._heads: dict[tuple[str, str], bytes] = {}
+
+    def payload(self, name: bytes, data: bytes) -> int:
+        """Digest of event name and raw data field: equal where nobody re-serialised."""
+        message = len(name).to_bytes(4, "little") + name + len(data).to_bytes(4, "little") + data
+        return int.from_bytes(blake2s(message, key=self._key, digest_size=_SIZE).digest(), "little")
+
+    def semantic(self, pieces: Iterable[Piece]) -> int:
+        """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
+        out = []
+        for slot, part, content, finish in pieces:
+            head = self._heads.get((slot, part))
+            if head is None:
+                head = self._head(slot, part)
+            out += (head, len(content).to_bytes(4, "little"), content, _sized(finish.encode()) if finish else _EMPTY)
+        return int.from_bytes(blake2s(b"".join(out), key=self._key, digest_size=_SIZE).digest(), "little")
+
+    def _head(self, slot: str, part: str) -> bytes:
+        head = _sized(slot.encode("utf-8", "surrogatepass")) + _sized(part.encode())
+        if len(self._heads) < 4 * MAX_SLOTS:
+            self._heads[slot, part] = head
+        return head
+
+
+_EMPTY: Final = _sized(b"")
+
+
+class Contents:
+    """Running digests of each slot's whole content, and of the primary text's prefix at every 256 bytes.
+
+    Two points that cut the same text differently still agree on these, and where they do not, the first mark that
+    differs gives the byte range. The first 16 slots are followed.
+    """
+
+    __slots__ = ("_key", "_slots", "marks", "number")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._slots: dict[str, _Slot] = {}
+        self.number = 0
+        """Number of the first mark in `marks`."""
+        self.marks: list[int] = []
+
+    def add(self, slot: str, content: bytes) -> None:
+        """Append content to a slot."""
+        state = self._slots.get(slot)
+        if state is None:
+            if len(self._slots) >= MAX_SLOTS:
+                return
+            state = self._slots[slot] = _Slot(self._key)
+        if slot == _PRIMARY:
+            self._add_marked(state, content)
+        else:
+            state.add(content)
+
+    def _add_marked(self, state: _Slot, content: bytes) -> None:
+        room = MARK_BYTES - state.size % MARK_BYTES
+        while len(content) >= room:
+            state.add(content[:room])
+            self.marks.append(state.digest())
+            content = content[room:]
+            room = MARK_BYTES
+        if content:
+            state.add(content)
+
+    def take_marks(self) -> bytes:
+        """The marks since the last call as `stream.content.marks`: u32 number of the first, then u32 digests."""
+        if not self.marks:
+            return b""
+        out = b"".join(value.to_bytes(4, "little") for value in (self.number, *self.marks))
+        self.number += len(self.marks)
+        self.marks = []
+        return out
+
+    def slots(self) -> tuple[str, ...]:
+        """`slot digest size` for each slot, in order of appearance."""
+        return tuple(f"{slot} {state.digest():08x} {state.size}" for slot, state in self._slots.items())
+
+
+class _Slot:
+    __slots__ = ("_hash", "size")
+
+    def __init__(self, key: bytes) -> None:
+        self._hash = blake2s(key=key, digest_size=_SIZE)
+        self.size = 0
+
+    def add(self, content: bytes) -> None:
+        self._hash.update(content)
+        self.size += len(content)
+
+    def digest(self) -> int:
+        return int.from_bytes(self._hash.digest(), "little")

@@ -1,0 +1,390 @@
+"""One observation point of one exchange: events and a time go in, blocks come out.
+
+No I/O and no clock: `now` is a monotonic time in nanoseconds that the caller took. A block closes at 512 rows, 2 s
+after its first event, or at the end; every recorder sends exactly one closing block. The cumulative sums are those
+of `sums.py`; what each attribute means is in docs/wire.md.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from . import forked, rows
+from .blocks import Block
+from .digests import Contents, Digester
+from .events import Piece
+from .semconv import (
+    CLIENT,
+    FIRST_EVENT_MS,
+    HOLD_AFTER,
+    HOLD_MS,
+    MAX_BLOCK_NS,
+    MAX_BLOCK_ROWS,
+    MISSING,
+    OBSERVER_FAULT,
+    PARTS,
+    PENDING_BYTES,
+    POINTS,
+    PROGRESS_GAP_AFTER,
+    PROGRESS_GAP_MS,
+    READ_WAIT_AFTER,
+    READ_WAIT_MS,
+    RESULT,
+    Level,
+    Point,
+)
+from .sums import P, R, mix
+
+COLUMNS: Final = ("of", "parts", "bytes", "content", "t", "leg", "leg_read", "payload", "semantic", "result")
+"""The columns of a row as packed in memory; every value is a u32."""
+
+_ROW: Final = struct.Struct(f"={len(COLUMNS)}I")
+_OK: Final = RESULT["ok"]
+_UNREAD: Final = frozenset((RESULT["malformed"], RESULT["oversize"], RESULT["after_terminal"]))
+"""Results of events that enter the payload sums, not the semantic ones."""
+_MS: Final = 1_000_000
+_BITS: Final = tuple((1 << bit, bit) for bit in range(len(PARTS)))
+
+
+class Sink(Protocol):
+    """Where blocks go. Called on hot paths and from finalizers: never blocks, never raises, re-entrant."""
+
+    def put(self, block: Block) -> None:
+        """Take a block over."""
+
+    def track(self, recorder: Recorder) -> None:
+        """Keep the recorder weakly and call its `tick` about once a second."""
+
+
+class _Longest:
+    """The longest of many waits, and after which position it was."""
+
+    __slots__ = ("after", "ns")
+
+    def __init__(self) -> None:
+        self.ns = 0
+        self.after = -1
+
+    def add(self, ns: int, after: int) -> None:
+        if ns > self.ns:
+            self.ns, self.after = ns, after
+
+
+class Recorder:
+    """Rows, counters and digests of one point; thread-safe; inert in a forked child.
+
+    `template` gives the identity that every block repeats. `key` None means that no digests are made (levels
+    `counters` and `rows`). `wall` is added to a monotonic time to make it Unix nanoseconds.
+    """
+
+    def __init__(
+        self, template: Block, sink: Sink, *, key: bytes | None, level: Level, started: int, wall: int, client: str | None
+    ) -> None:
+        self.id = template.recorder
+        self.point: Point = template.point
+        self.closed = False
+        self.end: str | None = None
+        self._fault = ""
+        self.events = 0
+        self._template, self._sink, self._wall, self._started = template, sink, wall, started
+        self._client = client
+        self._rows_wanted = level != "counters"
+        self._digester = Digester(key) if key is not None else None
+        self._payloads = key is not None and self.point not in ("parsed", "applied")
+        self._semantics = key is not None and self.point != "applied"
+        self._contents = Contents(key) if key is not None and self.point != "applied" else None
+        self._named = self.point == "egress" or template.of is not None
+        self._generation = forked.generation
+        self._lock = threading.RLock()
+        self._busy = False
+        self._deferred: tuple[Any, ...] | None = None
+        self._expected = template.expected
+        # cumulative through now
+        self._bytes = self._content = self._judged = self._regressions = self._malformed = 0
+        self._duplicates = self._gaps = self._reorders = self._comments = self._pings = self._reads = 0
+        self._dropped_rows = 0
+        self._parts = [0] * len(PARTS)
+        self._masks: dict[int, int] = {}
+        self._max = -1
+        self._payload_s = self._payload_o = self._semantic_s = self._semantic_o = 0
+        self._payload_weight = self._semantic_weight = 1
+        self._last_event = 0
+        self._first_event = 0
+        self._read_wait, self._hold, self._gap = _Longest(), _Longest(), _Longest()
+        # the open block
+        self._index = 0
+        self._buffer = bytearray()
+        self._count = 0
+        self._position = 0
+        self._block_start = started
+        self._max_before = -1
+
+    def event(
+        self,
+        now: int,
+        size: int,
+        parts: int,
+        pieces: Sequence[Piece] = (),
+        *,
+        name: bytes = b"",
+        data: bytes | None = None,
+        of: int = MISSING,
+        result: int = _OK,
+        leg: int = MISSING,
+        leg_read: int = MISSING,
+    ) -> None:
+        """Record one event.
+
+        `size` is its framed bytes, `data` its raw data field (None where the point has none), `of` the position at
+        the point before that it was made from, `leg`/`leg_read` at egress the leg read last and how many of its
+        events had been read.
+        """
+        if self.closed or self._generation != forked.generation:
+            return
+        with self._lock:
+            self._busy = True
+            try:
+                self._turn(now)
+                payload = semantic = MISSING
+                if data is not None and self._payloads:
+                    payload = self._sum_payload(name, data)
+                content = 0
+                if pieces:
+                    content = sum([len(piece.content) for piece in pieces])
+                    if result not in _UNREAD:
+                        semantic = self._sum_semantic(pieces)
+                if self._named:
+                    self._follow(self.events if self.point == "egress" else of)
+                if self._rows_wanted:
+                    t = (now - self._block_start) // 1000
+                    self._buffer += _ROW.pack(of, parts, size, content, t, leg, leg_read, payload, semantic, result)
+                self._masks[parts] = self._masks.get(parts, 0) + 1
+                self._bytes += size
+                self._content += content
+                self._progress(now)
+                self._count += 1
+                self.events += 1
+            finally:
+                self._leave()
+
+    def observed(self, *, comments: int = 0, read_calls: int = 0) -> None:
+        """Count comments and reads of the underlying stream."""
+        self._comments += comments
+        self._reads += read_calls
+
+    def waited(self, *, read_wait: int = 0, hold: int = 0) -> None:
+        """Note a wait in ns: `read_wait` for what is upstream, `hold` while the consumer did not ask."""
+        self._read_wait.add(read_wait, self.events - 1)
+        self._hold.add(hold, self.events - 1)
+
+    def expect(self, point: Point) -> None:
+        """From now on blocks say that a record of this point is expected as well."""
+        self._expected |= 1 << POINTS.index(point)
+
+    def fault(self, error: BaseException) -> None:
+        """The observer failed: from here on this point is unknown, and its blocks name the error's type."""
+        self._fault = self._fault or type(error).__name__
+
+    def tick(self, now: int) -> None:
+        """Close the open block when it is 2 s old."""
+        if self.closed or self._generation != forked.generation:
+            return
+        with self._lock:
+            if self._busy:
+                return
+            self._busy = True
+            if self._count and now - self._block_start >= MAX_BLOCK_NS:
+                self._cut()
+            self._leave()
+
+    def close(
+        self,
+        now: int,
+        end: str,
+        *,
+        detail: str = "",
+        complete: bool | None = None,
+        pending: int = 0,
+        legs: Sequence[str] = (),
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Send the closing block. The first end wins; later calls do nothing.
+
+        `complete` says whether the provider's completion rule is satisfied, `pending` how many bytes of an event
+        were left without a terminator, `legs` (egress) the recorder ids of the upstream responses.
+        """
+        if self.closed or self._generation != forked.generation:
+            return
+        with self._lock:
+            if self.closed:
+                return
+            if self._busy:  # re-entered: a finalizer ran inside one of our own methods; its caller finishes the job
+                self._deferred = self._deferred or (now, end, detail, complete, pending, legs, extra)
+                return
+            self._close(now, end, detail, complete, pending, legs, extra)
+
+    def _leave(self) -> None:
+        self._busy = False
+        if self._deferred is not None and not self.closed:
+            self._close(*self._deferred)
+
+    def _close(
+        self,
+        now: int,
+        end: str,
+        detail: str,
+        complete: bool | None,
+        pending: int,
+        legs: Sequence[str],
+        extra: dict[str, Any] | None,
+    ) -> None:
+        self.closed, self.end = True, end
+        if not self._count:
+            self._block_start = now
+        block = self._block(max(now, self._last_event))
+        block.final, block.end, block.end_detail, block.complete = True, end, detail, complete
+        block.legs = tuple(legs)
+        if self._contents is not None:
+            block.slot_digests = self._contents.slots()
+        block.extra.update(self._waits(pending))
+        block.extra.update(extra or {})
+        self._sink.put(block)
+
+    def _cut(self) -> None:
+        block = self._block(self._last_event)
+        self._index += 1
+        self._position = self.events
+        self._buffer = bytearray()
+        self._count = 0
+        self._max_before = self._max
+        self._sink.put(block)
+
+    def _block(self, ended: int) -> Block:
+        t = self._template
+        columns = self._columns()
+        return Block(
+            stream=t.stream, exchange=t.exchange, witness=t.witness, recorder=t.recorder, point=t.point,
+            attempt=t.attempt, hop=t.hop, leg=t.leg, of=t.of, delivers=t.delivers, context=t.context,
+            expected=self._expected, index=self._index, position=self._position,
+            row_count=self._count if columns else 0,
+            rows=rows.encode(columns, self._count) if columns else None,
+            max_before=self._max_before, max_after=self._max, regressions=self._regressions,
+            total_parts=self._part_totals(), totals=self._totals(),
+            payload_s=self._payload_s if self._payloads else None,
+            payload_o=self._payload_o if self._payloads else None,
+            semantic_s=self._semantic_s if self._semantics else None,
+            semantic_o=self._semantic_o if self._semantics else None,
+            content_marks=self._contents.take_marks() if self._contents is not None else b"",
+            start_ns=self._block_start + self._wall, end_ns=ended + self._wall,
+            extra=self._flags(),
+        )  # fmt: skip
+
+    def _columns(self) -> dict[str, list[int]]:
+        """The open block's rows as columns; those in which every row lacks a value are left out."""
+        if not self._buffer:
+            return {}
+        cells = memoryview(self._buffer).cast("I")
+        columns = ((name, cells[i :: len(COLUMNS)].tolist()) for i, name in enumerate(COLUMNS))
+        return {name: values for name, values in columns if values.count(MISSING) != len(values)}
+
+    def _totals(self) -> dict[str, int]:
+        return {
+            "events": self.events, "bytes": self._bytes, "content": self._content, "judged": self._judged,
+            "duplicates": self._duplicates, "gaps": self._gaps, "reorders": self._reorders,
+            "malformed": self._malformed, "comments": self._comments, "pings": self._pings,
+            "read_calls": self._reads, "dropped_rows": self._dropped_rows,
+        }  # fmt: skip
+
+    def _part_totals(self) -> tuple[int, ...]:
+        for mask, count in self._masks.items():
+            for bit, index in _BITS:
+                if mask & bit:
+                    self._parts[index] += count
+        self._masks.clear()
+        self._pings = self._parts[PARTS.index("ping")]
+        self._malformed = self._parts[PARTS.index("malformed")]
+        return tuple(self._parts)
+
+    def _flags(self) -> dict[str, Any]:
+        flags: dict[str, Any] = {OBSERVER_FAULT: self._fault} if self._fault else {}
+        if self._client:
+            flags[CLIENT] = self._client
+        return flags
+
+    def _waits(self, pending: int) -> dict[str, Any]:
+        out: dict[str, Any] = {PENDING_BYTES: pending} if pending else {}
+        if self._first_event:
+            out[FIRST_EVENT_MS] = (self._first_event - self._started) // _MS
+        longest = (
+            (self._read_wait, READ_WAIT_MS, READ_WAIT_AFTER),
+            (self._hold, HOLD_MS, HOLD_AFTER),
+            (self._gap, PROGRESS_GAP_MS, PROGRESS_GAP_AFTER),
+        )
+        for wait, ms, after in longest:
+            if wait.ns:
+                out[ms], out[after] = wait.ns // _MS, wait.after
+        return out
+
+    def _turn(self, now: int) -> None:
+        """Close the open block when it is full or old, and open one for the event that comes."""
+        if self._count and (self._count >= MAX_BLOCK_ROWS or now - self._block_start >= MAX_BLOCK_NS):
+            self._cut()
+        if not self._count:
+            self._block_start = now
+
+    def _sum_payload(self, name: bytes, data: bytes) -> int:
+        digest = self._digester.payload(name, data)  # type: ignore[union-attr]
+        m = mix(digest)
+        self._payload_s = (self._payload_s + m) % P
+        self._payload_o = (self._payload_o + m * self._payload_weight) % P
+        self._payload_weight = self._payload_weight * R % P
+        return digest
+
+    def _sum_semantic(self, pieces: Sequence[Piece]) -> int:
+        self._judged += 1
+        if not self._semantics:
+            return MISSING
+        digest = self._digester.semantic(pieces)  # type: ignore[union-attr]
+        m = mix(digest)
+        self._semantic_s = (self._semantic_s + m) % P
+        self._semantic_o = (self._semantic_o + m * self._semantic_weight) % P
+        self._semantic_weight = self._semantic_weight * R % P
+        self._add_contents(pieces)
+        return digest
+
+    def _follow(self, of: int) -> None:
+        """Advance the running maximum over the positions that this point's events name."""
+        if of == MISSING:
+            return
+        if of > self._max:
+            self._gaps += of - self._max - 1
+            self._max = of
+            return
+        self._regressions += 1
+        if of == self._max:
+            self._duplicates += 1
+        else:
+            self._reorders += 1
+
+    def _add_contents(self, pieces: Sequence[Piece]) -> None:
+        if self._contents is None:
+            return
+        for piece in pieces:
+            if piece.content:
+                self._contents.add(piece.slot, piece.content)
+
+    def _progress(self, now: int) -> None:
+        if self._last_event:
+            self._gap.add(now - self._last_event, self.events - 1)
+        else:
+            self._first_event = now
+        self._last_event = now
+
+
+def new_id() -> str:
+    """16 random hex digits: an exchange, a witness or a recorder."""
+    return secrets.token_hex(8)

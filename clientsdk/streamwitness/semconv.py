@@ -1,0 +1,237 @@
+"""Names and enums: the vocabulary that every part shares.
+
+Everything here is a plain constant. Hot paths use the integers directly; tables are total over the tuples.
+The words are explained in docs/design.md §1, the bytes in docs/wire.md.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+SCOPE: Final = "streamwitness"
+"""OpenTelemetry instrumentation scope of every block; a stock collector routes by it."""
+
+VERSION: Final = "0.1.0"
+WIRE_VERSION: Final = 1
+
+# --------------------------------------------------------------------------- points and components
+
+Point = Literal["source", "ingress", "egress", "wire", "parsed", "applied"]
+Component = Literal["source", "gateway", "transport", "parser", "reducer"]
+Role = Literal["client", "gateway"]
+
+POINTS: Final[tuple[Point, ...]] = ("source", "ingress", "egress", "wire", "parsed", "applied")
+"""Observation points (RFC 7011) in path order; bit n of `stream.expected` is POINTS[n]."""
+
+COMPONENTS: Final[tuple[Component, ...]] = ("source", "gateway", "transport", "parser", "reducer")
+
+COMPONENT_BEFORE: Final[dict[Point, Component]] = {
+    "ingress": "source",
+    "egress": "gateway",
+    "wire": "transport",
+    "parsed": "parser",
+    "applied": "reducer",
+}
+"""The component between a point and the point before it."""
+
+POINT_LABELS: Final[dict[Point, str]] = {
+    "source": "source",
+    "ingress": "gateway in",
+    "egress": "gateway out",
+    "wire": "client received",
+    "parsed": "client parsed",
+    "applied": "client applied",
+}
+"""What people see instead of the point's name."""
+
+ROLE_POINTS: Final[dict[Role, frozenset[Point]]] = {
+    "gateway": frozenset(("source", "ingress", "egress")),
+    "client": frozenset(("wire", "parsed", "applied")),
+}
+"""Which points an ingest key of this role may testify for."""
+
+# --------------------------------------------------------------------------- parts of an event
+
+PARTS: Final = (
+    "role",
+    "text",
+    "reasoning",
+    "refusal",
+    "tool_start",
+    "tool_args",
+    "snapshot",
+    "patch",
+    "usage",
+    "finish",
+    "terminal",
+    "error",
+    "ping",
+    "other",
+    "malformed",
+)
+"""What an event carries; bit n of a parts mask is PARTS[n]."""
+
+PART: Final[dict[str, int]] = {name: 1 << bit for bit, name in enumerate(PARTS)}
+
+ROLE, TEXT, REASONING, REFUSAL = PART["role"], PART["text"], PART["reasoning"], PART["refusal"]
+TOOL_START, TOOL_ARGS, SNAPSHOT, PATCH = PART["tool_start"], PART["tool_args"], PART["snapshot"], PART["patch"]
+USAGE, FINISH, TERMINAL, ERROR = PART["usage"], PART["finish"], PART["terminal"], PART["error"]
+PING, OTHER, MALFORMED = PART["ping"], PART["other"], PART["malformed"]
+
+ALL_PARTS: Final = (1 << len(PARTS)) - 1
+
+FINISH_REASONS: Final = ("stop", "length", "tool_calls", "content_filter", "refusal", "error", "other")
+"""Canonical finish reasons; every profile maps its provider's words onto these."""
+
+# --------------------------------------------------------------------------- result of an event at a point
+
+RESULTS: Final = (
+    "ok",
+    "malformed",
+    "oversize",
+    "after_terminal",
+    "wrong_stream",
+    "raised",
+    "applied",
+    "ignored",
+    "partial",
+    "overflow_dropped",
+    "duplicate",
+    "gap",
+    "reordered",
+    "buffered",
+    "stall_flushed",
+)
+"""What happened to an event here; the number on the wire is the place in this tuple."""
+
+RESULT: Final[dict[str, int]] = {name: code for code, name in enumerate(RESULTS)}
+
+# --------------------------------------------------------------------------- how a point ended
+
+EndedBy = Literal["peer", "own"]
+
+CLIENT_ENDS: Final[dict[str, EndedBy]] = {
+    "eof": "peer",
+    "reset": "peer",
+    "protocol_error": "peer",
+    "cancelled": "own",
+    "timeout": "own",
+    "abandoned": "own",
+    "raised": "own",
+    "stopped_at_terminal": "own",
+    "unknown": "own",
+}
+"""Ends at ingress, wire, parsed and applied (everyone who reads), by who made them."""
+
+EGRESS_ENDS: Final[dict[str, EndedBy]] = {
+    "eof": "peer",
+    "disconnected": "own",
+    "raised": "own",
+    "shutdown": "own",
+}
+"""Ends at egress (the one who writes): `eof` means that the final body was handed to the server."""
+
+# --------------------------------------------------------------------------- levels and modes
+
+Mode = Literal["off", "observe"]
+Level = Literal["counters", "rows", "digests"]
+MODES: Final[tuple[Mode, ...]] = ("off", "observe")
+LEVELS: Final[tuple[Level, ...]] = ("counters", "rows", "digests")
+
+# --------------------------------------------------------------------------- HTTP
+
+HEADER: Final = "stream-witness"
+KEY_HEADER: Final = "stream-witness-key"
+
+# --------------------------------------------------------------------------- Kafka
+
+TOPIC: Final = "otlp_spans"
+DEAD_TOPIC: Final = "otlp_spans_dead"
+KAFKA_VERSION_HEADER: Final = "sw-version"
+KAFKA_ROLE_HEADER: Final = "sw-role"
+KAFKA_RECEIVED_HEADER: Final = "sw-received"
+
+# --------------------------------------------------------------------------- bounds
+
+MAX_FRAME_BYTES: Final = 1 << 20
+MAX_BLOCK_ROWS: Final = 512
+MAX_BLOCK_NS: Final = 2_000_000_000
+MARK_BYTES: Final = 256
+MAX_SLOTS: Final = 16
+MISSING: Final = 0xFFFFFFFF
+"""A row's value that is not known."""
+
+# --------------------------------------------------------------------------- attributes
+
+ID: Final = "stream.id"
+EXCHANGE: Final = "stream.exchange"
+WITNESS: Final = "stream.witness"
+RECORDER: Final = "stream.recorder"
+POINT: Final = "stream.point"
+ATTEMPT: Final = "stream.attempt"
+HOP: Final = "stream.hop"
+LEG: Final = "stream.leg"
+LEGS: Final = "stream.legs"
+OF: Final = "stream.of"
+LINKED: Final = "stream.linked"
+DELIVERS: Final = "stream.delivers"
+EXPECTED: Final = "stream.expected"
+BLOCK_INDEX: Final = "stream.block.index"
+BLOCK_ROWS: Final = "stream.block.rows"
+BLOCK_POSITION: Final = "stream.block.position"
+BLOCK_FINAL: Final = "stream.block.final"
+BLOCK_SUMMARY: Final = "stream.block.summary"
+BLOCK_MAX_BEFORE: Final = "stream.block.max_before"
+BLOCK_MAX_AFTER: Final = "stream.block.max_after"
+BLOCK_REGRESSIONS: Final = "stream.block.regressions"
+ROWS: Final = "stream.rows"
+TOTALS: Final = (
+    "events",
+    "bytes",
+    "content",
+    "judged",
+    "duplicates",
+    "gaps",
+    "reorders",
+    "malformed",
+    "comments",
+    "pings",
+    "read_calls",
+    "dropped_rows",
+)
+"""Cumulative counters; the attribute is `stream.total.<name>`."""
+TOTAL_PREFIX: Final = "stream.total."
+TOTAL_PARTS: Final = "stream.total.parts"
+DIGEST_PAYLOAD_S: Final = "stream.digest.payload.s"
+DIGEST_PAYLOAD_O: Final = "stream.digest.payload.o"
+DIGEST_SEMANTIC_S: Final = "stream.digest.semantic.s"
+DIGEST_SEMANTIC_O: Final = "stream.digest.semantic.o"
+CONTENT_MARKS: Final = "stream.content.marks"
+SLOT_DIGESTS: Final = "stream.slot.digests"
+COMPLETE: Final = "stream.complete"
+END: Final = "stream.end"
+END_DETAIL: Final = "stream.end.detail"
+OBSERVER_FAULT: Final = "stream.observer_fault"
+DROPPED_BLOCKS: Final = "stream.dropped_blocks"
+PENDING_BYTES: Final = "stream.pending.bytes"
+FIRST_EVENT_MS: Final = "stream.first_event.ms"
+READ_WAIT_MS: Final = "stream.read_wait.ms"
+READ_WAIT_AFTER: Final = "stream.read_wait.after"
+HOLD_MS: Final = "stream.hold.ms"
+HOLD_AFTER: Final = "stream.hold.after"
+PROGRESS_GAP_MS: Final = "stream.progress_gap.ms"
+PROGRESS_GAP_AFTER: Final = "stream.progress_gap.after"
+CLIENT: Final = "stream.client"
+"""Which library reads the stream at this point (`httpx`, `openai`, …); shown in lists."""
+
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+REQUEST_MODEL: Final = "gen_ai.request.model"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_ID: Final = "gen_ai.response.id"
+FINISH_REASONS_ATTRIBUTE: Final = "gen_ai.response.finish_reasons"
+TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
+USAGE_INPUT: Final = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT: Final = "gen_ai.usage.output_tokens"
+ERROR_TYPE: Final = "error.type"
+SERVER_ADDRESS: Final = "server.address"
+STATUS_CODE: Final = "http.response.status_code"

@@ -1,0 +1,113 @@
+"""One process's view of one exchange: it gives its points their identity, and makes their recorders."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .blocks import Block
+from .digests import KEY_BYTES
+from .observer import BodyObserver
+from .recorder import Recorder, Sink, new_id
+from .semconv import ALL_PARTS, POINTS, Level, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which stream and exchange a witness testifies for, and the stream's secret for digests.
+
+    `stream` is 32 hex digits, `exchange` 16; `attempt` 0 for the first exchange of a stream; `hop` counts gateways
+    from the provider outwards. `key` never enters telemetry.
+    """
+
+    stream: str
+    exchange: str
+    key: bytes
+    attempt: int = 0
+    hop: int = 0
+    sampled: bool = True
+
+    @classmethod
+    def new(cls, stream: str | None = None) -> Identity:
+        """A fresh exchange with a key of its own, of the given stream or a fresh one."""
+        return cls(stream or secrets.token_hex(16), new_id(), secrets.token_bytes(KEY_BYTES))
+
+
+class Witness:
+    """Makes the recorders of one process for one exchange.
+
+    `expected` are the points that should testify (this process's and those announced to it); `context` the trace and
+    span id that were active; `clock` a monotonic clock in ns, `on_end` is called with the first end reported.
+    """
+
+    __slots__ = ("_context", "_expected", "_level", "_sink", "_wall", "clock", "id", "identity", "parsed", "wire")
+
+    def __init__(
+        self,
+        identity: Identity,
+        sink: Sink,
+        *,
+        level: Level = "digests",
+        expected: tuple[Point, ...] = (),
+        context: tuple[int, int] | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.id = new_id()
+        self.identity = identity
+        self.clock = clock
+        self.wire: BodyObserver | None = None
+        self.parsed: Recorder | None = None
+        self._sink, self._level, self._context = sink, level, context
+        self._expected = sum(1 << POINTS.index(point) for point in set(expected))
+        self._wall = time.time_ns() - clock()
+
+    def recorder(
+        self,
+        point: Point,
+        *,
+        delivers: int = ALL_PARTS,
+        of: Point | None = None,
+        leg: int | None = None,
+        client: str | None = None,
+    ) -> Recorder:
+        """A recorder for one point.
+
+        `delivers` is the mask of parts that this point hands on, `of` the point whose positions its rows name,
+        `leg` the number of the upstream response (ingress), `client` the library that reads here.
+        """
+        identity = self.identity
+        template = Block(
+            stream=identity.stream, exchange=identity.exchange, witness=self.id, recorder=new_id(), point=point,
+            index=0, position=0, row_count=0, attempt=identity.attempt, hop=identity.hop, leg=leg, of=of,
+            delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._context,
+        )  # fmt: skip
+        recorder = Recorder(
+            template,
+            self._sink,
+            key=identity.key if self._level == "digests" else None,
+            level=self._level,
+            started=self.clock(),
+            wall=self._wall,
+            client=client,
+        )
+        self._sink.track(recorder)
+        if point == "parsed":
+            self.parsed = recorder
+        return recorder
+
+    def body(self, point: Point, *, path: str, content_type: str, client: str | None = None, leg: int | None = None) -> BodyObserver:
+        """An observer of a response body for one point: bytes go in, framed and read events are recorded."""
+        observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock)
+        if point == "wire":
+            self.wire = observer
+        return observer
+
+    def expect(self, point: Point) -> None:
+        """Say in the blocks of this witness that a record of this point is expected as well."""
+        self._expected |= 1 << POINTS.index(point)
+        for recorder in (self.wire and self.wire.recorder, self.parsed):
+            if recorder is not None:
+                recorder.expect(point)
