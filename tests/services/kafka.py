@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
@@ -108,6 +109,11 @@ def _answers(port: int) -> bool:
     from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 
+    # kafka-python leaks the socket of a refused connection, which pytest then reports: knock first.
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except OSError:
+        return False
     try:
         client = KafkaAdminClient(bootstrap_servers=f"127.0.0.1:{port}", request_timeout_ms=5_000)
     except KafkaError:
