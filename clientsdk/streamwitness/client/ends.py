@@ -1,0 +1,66 @@
+"""How a reader's stream ended, told from the exception that ended it (docs/design.md §5, ends by who made them).
+
+| what happened | end | who |
+|---|---|---|
+| read to the end of the body | `eof` | peer |
+| ConnectionResetError or BrokenPipeError in the cause chain | `reset` | peer |
+| the library's RemoteProtocolError (body shorter than announced) | `protocol_error` | peer |
+| closed once the terminal or an error event had been seen | `stopped_at_terminal` | own |
+| CancelledError, Ctrl-C, close(), the end of a `with` block, `break` out of the loop | `cancelled` | own |
+| the library's read timeout | `timeout` | own |
+| dropped without being closed: garbage collection, interpreter exit | `abandoned` | own |
+| an exception that the parser (parsed) or the reducer (applied) made itself | `raised` | own |
+| anything else (a client closed by another task raises the same ReadError as a dead peer) | `unknown` | own |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+_MAX_CHAIN: Final = 16
+
+_BY_CLASS: Final = {
+    "CancelledError": "cancelled",  # asyncio
+    "Cancelled": "cancelled",  # trio
+    "KeyboardInterrupt": "cancelled",
+    "SystemExit": "cancelled",
+    "GeneratorExit": "cancelled",
+    "TimeoutException": "timeout",  # httpx, httpx2, httpcore
+    "APITimeoutError": "timeout",  # openai
+    "RemoteProtocolError": "protocol_error",  # httpx, httpx2, httpcore
+    "ConnectionResetError": "reset",
+    "BrokenPipeError": "reset",
+}
+"""Class name (of the exception or one of its bases) → end. By name, because no library may be imported for it."""
+
+
+def of_transport(error: BaseException) -> str:
+    """The end at `wire` (or ingress) when reading the body raised `error`."""
+    return _known(error) or "unknown"
+
+
+def of_parser(error: BaseException) -> str:
+    """The end at `parsed` when the iterator raised: the transport's failure passed on, or else its own."""
+    return _known(error) or "raised"
+
+
+def _known(error: BaseException) -> str | None:
+    for link in _causes(error):
+        for base in type(link).__mro__:
+            if (end := _BY_CLASS.get(base.__name__)) is not None:
+                return end
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and its explicit causes.
+
+    Not `__context__`: it may be an exception of another connection that the host happened to be handling.
+    """
+    link: BaseException | None = error
+    for _ in range(_MAX_CHAIN):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__

@@ -1,0 +1,187 @@
+"""The hook for httpx and httpx2, sync and async: event hooks see requests and responses, a wrapped stream the bytes.
+
+Event hooks rather than a transport: a client that is given a transport stops honouring the proxies of its
+environment. The response hook runs first, so that an application's own hook that reads the body reads through ours.
+`uninstall` takes the hooks out again; responses already open are observed to their end.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
+from typing import Any, Final
+
+from ..observer import BodyObserver
+from .tap import Tap, safely
+
+Request = Any
+Response = Any
+"""`httpx.Request`, `httpx.Response` or those of httpx2; typed loosely because neither is a dependency."""
+
+LIBRARIES: Final = ("httpx", "httpx2")
+
+
+def install(
+    client: Any,
+    *,
+    on_request: Callable[[Request], None] | None = None,
+    on_response: Callable[[Response], BodyObserver | None],
+    on_tap: Callable[[Response, Tap], None] | None = None,
+) -> Callable[[], None]:
+    """Hook a `Client` or `AsyncClient` of httpx or httpx2; returns the function that unhooks it.
+
+    `on_request` is called with every request about to be sent (each redirect and each retry anew), `on_response`
+    with every response before its body is read; it gives the observer for the body, or None. `on_tap` is then told
+    of the observed body. What they raise is counted as an observer fault. Raises TypeError for any other client.
+    """
+    library, asynchronous = _library(client)
+    before = _request_hook(on_request)
+    after = _response_hook(on_response, on_tap, _stream_class(library, asynchronous))
+    if asynchronous:
+        before, after = _awaitable(before), _awaitable(after)
+    hooks = client.event_hooks
+    hooks["request"].append(before)
+    hooks["response"].insert(0, after)
+
+    def uninstall() -> None:
+        for name, hook in (("request", before), ("response", after)):
+            if hook in client.event_hooks[name]:
+                client.event_hooks[name].remove(hook)
+
+    return uninstall
+
+
+def supports(client: object) -> bool:
+    """Whether `client` is one that `install` takes."""
+    return any(_names(base) for base in type(client).__mro__)
+
+
+def _library(client: object) -> tuple[str, bool]:
+    for base in type(client).__mro__:
+        if _names(base):
+            return base.__module__.partition(".")[0], base.__name__ == "AsyncClient"
+    raise TypeError(f"{type(client).__name__} is no Client or AsyncClient of {' or '.join(LIBRARIES)}")
+
+
+def _names(base: type) -> bool:
+    return base.__name__ in ("Client", "AsyncClient") and base.__module__.partition(".")[0] in LIBRARIES
+
+
+def _request_hook(on_request: Callable[[Request], None] | None) -> Callable[[Request], Any]:
+    def before(request: Request) -> None:
+        if on_request is not None:
+            safely("client.on_request", lambda: on_request(request))
+
+    return before
+
+
+def _response_hook(
+    on_response: Callable[[Response], BodyObserver | None],
+    on_tap: Callable[[Response, Tap], None] | None,
+    stream_class: Callable[[Any, Tap], Any],
+) -> Callable[[Response], Any]:
+    def attach(response: Response) -> None:
+        observer = on_response(response)
+        if observer is None:
+            return
+        tap = Tap(observer, response.headers.get_list("content-encoding", split_commas=True))
+        response.stream = stream_class(response.stream, tap)
+        if on_tap is not None:
+            on_tap(response, tap)
+
+    def after(response: Response) -> None:
+        safely("client.on_response", lambda: attach(response))
+
+    return after
+
+
+def _awaitable(hook: Callable[[Any], None]) -> Callable[[Any], Any]:
+    async def asynchronous(message: Any) -> None:
+        hook(message)
+
+    return asynchronous
+
+
+class _Observed:
+    """What both streams share: they look like the stream that they wrap."""
+
+    def __init__(self, stream: Any, tap: Tap) -> None:
+        self._stream = stream
+        self._tap = tap
+        self._dropped = weakref.finalize(self, _drop, tap)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_stream":  # not set yet: an object half made has nothing to delegate to
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def _over(self, report: Callable[[], None]) -> None:
+        safely("client.body", report)
+        self._dropped.detach()
+
+
+def _drop(tap: Tap) -> None:
+    safely("client.body", tap.dropped)
+
+
+class _SyncBody(_Observed):
+    def __iter__(self) -> Iterator[bytes]:
+        tap = self._tap
+        try:
+            safely("client.body", tap.asked)
+            for piece in self._stream:
+                tap.passed(piece)
+                yield piece
+                safely("client.body", tap.asked)
+        except GeneratorExit:
+            raise  # the reader let go of the iterator; what it does with the response says why
+        except BaseException as error:
+            fault = error
+            self._over(lambda: tap.failed(fault))
+            raise
+        self._over(tap.finished)
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        finally:
+            self._over(self._tap.closed)
+
+
+class _AsyncBody(_Observed):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        tap = self._tap
+        pieces = self._stream.__aiter__()
+        try:
+            safely("client.body", tap.asked)
+            async for piece in pieces:
+                tap.passed(piece)
+                yield piece
+                safely("client.body", tap.asked)
+        except GeneratorExit:
+            # httpx2 closes its body iterator with the response; ours stands in between.
+            if hasattr(pieces, "aclose"):
+                await pieces.aclose()
+            raise
+        except BaseException as error:
+            fault = error
+            self._over(lambda: tap.failed(fault))
+            raise
+        self._over(tap.finished)
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            self._over(self._tap.closed)
+
+
+@cache
+def _stream_class(library: str, asynchronous: bool) -> Callable[[Any, Tap], Any]:
+    """Our stream as a subclass of the library's own, which its Response insists on."""
+    module = sys.modules[library]
+    if asynchronous:
+        return type("ObservedAsyncStream", (_AsyncBody, module.AsyncByteStream), {})
+    return type("ObservedStream", (_SyncBody, module.SyncByteStream), {})
