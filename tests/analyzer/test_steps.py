@@ -1,0 +1,217 @@
+"""Steps 3 to 7: what one batch leaves behind, and what a crash, a rival and a zombie may not change."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from streamwitness_analyzer.counting import ENDED, GAPS
+from streamwitness_analyzer.steps import Steps
+from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded
+from streamwitness_analyzer.store.schema import counters, offsets, streams, verdicts
+from tests.analyzer.kit import SECOND, START, PlainJudge, block, life, stream_id
+
+ROOT = Path(__file__).parents[2]
+
+
+def steps(store: Store, **options: Any) -> Steps:
+    return Steps(store, life(options.pop("judge", None)), wall=lambda: START, **options)
+
+
+def damaged(stream: int) -> list[Received]:
+    """Both points of a stream that lost one event on the way."""
+    sent = block(stream, "egress", rows=3, final=True)
+    got = block(stream, "wire", rows=2, final=True)
+    return [Received(sent, START), Received(got, START)]
+
+
+def final_state(store: Store) -> dict[str, Any]:
+    """Everything that a crash or a rival could have changed."""
+    with store.read() as connection:
+        documents = connection.execute(sa.select(verdicts.c.stream, verdicts.c.revision, verdicts.c.document))
+        totals = connection.execute(sa.select(counters.c.name, counters.c.labels, counters.c.value))
+        rows = connection.execute(sa.select(streams.c.id, streams.c.state, streams.c.revision))
+        places = connection.execute(sa.select(offsets.c.partition, offsets.c.next))
+        return {
+            "verdicts": {(row.stream, row.revision): json.loads(row.document) for row in documents},
+            "counters": {(row.name, row.labels): row.value for row in totals},
+            "streams": sorted(tuple(row) for row in rows),
+            "offsets": sorted(tuple(row) for row in places),
+        }
+
+
+def test_a_batch_is_stored_judged_and_counted(store: Store) -> None:
+    """Two closed points settle a stream at once, with its verdict and its counts."""
+    steps(store).ingest(damaged(1))
+    after = final_state(store)
+    assert after["streams"] == [(stream_id(1), "settled", 1)]
+    document = after["verdicts"][stream_id(1), 1]
+    assert (document["state"], document["revision"], document["short"]) == ("settled", 1, "1 lost")
+    assert after["counters"][ENDED.name, 'class="completed",group="ok"'] == 1
+    assert after["counters"][GAPS.name, 'component="transport",confidence="certain"'] == 1
+
+
+def test_the_same_blocks_again_change_nothing(store: Store) -> None:
+    """A redelivered batch leaves no new block, revision or count."""
+    steps(store).ingest(damaged(1))
+    before = final_state(store)
+    steps(store).ingest(damaged(1))
+    assert final_state(store) == before
+
+
+def test_a_contradicting_block_reaches_the_judge(store: Store) -> None:
+    """One key with different content: both are kept, and the verdict is corrected."""
+    steps(store).ingest(damaged(1))
+    steps(store).ingest([Received(block(1, "wire", rows=3, final=True), START)])
+    after = final_state(store)
+    assert after["streams"] == [(stream_id(1), "corrected", 2)]
+    assert after["verdicts"][stream_id(1), 2]["telemetry"]["conflicts"] == 1
+    assert after["verdicts"][stream_id(1), 1]["telemetry"]["conflicts"] == 0
+
+
+def test_a_defect_of_the_judge_stops_no_other_stream(store: Store) -> None:
+    """The stream it fails on is marked and counted once; its neighbours in the batch settle."""
+    broken = steps(store, judge=PlainJudge(fails_on=stream_id(1)))
+    broken.ingest(damaged(1) + damaged(2))
+    broken.ingest([Received(block(1, "applied", rows=1, final=True), START)])
+    after = final_state(store)
+    assert after["streams"] == [(stream_id(1), "failed", 0), (stream_id(2), "settled", 1)]
+    assert after["counters"]["stream_judge_failures_total", ""] == 1
+
+
+def test_a_failed_stream_recovers_with_a_mended_judge(store: Store) -> None:
+    """The next block of a failed stream judges it anew."""
+    steps(store, judge=PlainJudge(fails_on=stream_id(1))).ingest(damaged(1))
+    steps(store).ingest([Received(block(1, "applied", rows=1, final=True), START)])
+    assert final_state(store)["streams"] == [(stream_id(1), "settled", 1)]
+
+
+def test_a_zombie_changes_nothing(store: Store) -> None:
+    """Whoever lost the partition fails its compare-and-set, and its whole transaction is rolled back."""
+    with store.write() as transaction:
+        zombie = transaction.take_over("t", 0)
+    with store.write() as transaction:
+        owner = transaction.take_over("t", 0)
+    steps(store).ingest(damaged(1), [Move(owner, 1, START)])
+    before = final_state(store)
+    with pytest.raises(Superseded):
+        steps(store).ingest(damaged(2), [Move(zombie, 5, START)])
+    assert final_state(store) == before
+
+
+def test_an_offset_is_moved_once(store: Store) -> None:
+    """A batch that was committed cannot be committed again under the same offset, even by the owner."""
+    with store.write() as transaction:
+        held = transaction.take_over("t", 0)
+    steps(store).ingest(damaged(1), [Move(held, 1, START)])
+    with pytest.raises(Superseded):
+        steps(store).ingest(damaged(1), [Move(held, 1, START)])
+
+
+CRASHING = """
+import os, sys
+from streamwitness_analyzer.steps import Steps
+from streamwitness_analyzer.store import Move, Offset, Store
+from tests.analyzer.kit import START, life
+from tests.analyzer.test_steps import batches
+store, last = Store(sys.argv[1]), int(sys.argv[2])
+def die(step):
+    if step == last and sys.argv[3] == "die":
+        os._exit(9)
+with store.write() as transaction:
+    held = transaction.take_over("t", 0)
+for number, batch in enumerate(batches()):
+    if number >= held.next:
+        Steps(store, life(), wall=lambda: START, done=die).ingest(batch, [Move(held, number + 1, START)])
+        held = held._replace(next=number + 1)
+"""
+
+
+def batches() -> list[list[Received]]:
+    """Streams that close in one batch, over two, and with a late record."""
+    first, second, late = damaged(1), damaged(2), damaged(3)
+    correction = [Received(block(1, "applied", rows=2, final=True), START)]
+    return [first + second[:1], second[1:] + late, correction]
+
+
+def crash(database: str, after: int, mode: str) -> int:
+    """Run all batches in a process of its own that dies after a step of each life; its exit status."""
+    words = [sys.executable, "-c", CRASHING, database, str(after), mode]
+    return subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode
+
+
+@pytest.mark.parametrize("after", [3, 4, 5, 6, 7])
+def test_a_crash_between_any_two_steps_changes_no_verdict(store: Store, database: str, after: int) -> None:
+    """Killed between each two steps and started again until done: the same verdicts, counts and offsets."""
+    assert crash(database, after, "die") == 9
+    for _ in range(3):
+        if crash(database, after, "die" if after == 7 else "live") == 0:
+            break
+    crashed = final_state(store)
+    with store.write() as transaction:
+        transaction.know_partitions("t", [0])
+    assert crashed["offsets"] == [(0, 3)]
+    assert {key: value for key, value in crashed.items() if key != "offsets"} == undisturbed()
+
+
+def undisturbed() -> dict[str, Any]:
+    """The same batches in a fresh database, nobody killed."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"{folder}/plain.db")
+        store.create()
+        for batch in batches():
+            steps(store).ingest(batch)
+        out = final_state(store)
+        store.close()
+    return {key: value for key, value in out.items() if key != "offsets"}
+
+
+def test_two_analyzers_lose_nothing_of_each_other(store: Store) -> None:
+    """The two points of each stream come by different analyzers at the same time; every stream settles whole."""
+    streams_ = range(1, 41)
+    pairs = [damaged(n) for n in streams_]
+    errors: list[BaseException] = []
+
+    def analyze(side: int) -> None:
+        own = steps(store)
+        try:
+            for at in range(0, len(pairs), 4):
+                some = pairs[at : at + 4]
+                own.ingest([pair[side] for pair in (some if side else reversed(some))])
+        except BaseException as error:  # shown by the assertion below
+            errors.append(error)
+
+    threads = [threading.Thread(target=analyze, args=(side,)) for side in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    after = final_state(store)
+    assert after["streams"] == [(stream_id(n), "settled", 1) for n in streams_]
+    assert {document["short"] for document in after["verdicts"].values()} == {"1 lost"}
+    assert after["counters"][ENDED.name, 'class="completed",group="ok"'] == len(streams_)
+
+
+def test_settling_by_time_is_done_once(store: Store) -> None:
+    """A stream without its second point settles when the watermark has passed, and then never again."""
+    steps(store).ingest([Received(block(1, "egress", final=True), START)])
+    assert steps(store).settle(START + 29 * SECOND) == 0
+    assert steps(store).settle(START + 30 * SECOND) == 1
+    assert steps(store).settle(START + 99 * SECOND) == 0
+    assert final_state(store)["streams"] == [(stream_id(1), "settled", 1)]
+
+
+def test_offsets_compare_before_they_sort() -> None:
+    """Moves have one order everywhere: by topic, then partition."""
+    moves = [Move(Offset("t", n, 0, 1), 1, 0) for n in (2, 0, 1)]
+    assert [move.held.partition for move in sorted(moves)] == [0, 1, 2]
