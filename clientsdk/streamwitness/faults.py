@@ -34,10 +34,8 @@ def fault(where: str, error: BaseException) -> None:
     Never raises in a host, not even while the interpreter shuts down. Under pytest it raises `error`, unless inside
     `quiet()`.
     """
-    try:
+    with contextlib.suppress(Exception):  # nothing is left that could report it: modules are being torn down
         _count(where, error)
-    except Exception:  # noqa: S110 - nothing is left that could report it: modules are being torn down
-        pass
     if _under_test():
         raise error
 
@@ -63,11 +61,9 @@ def limited(where: str, message: str, *args: object) -> None:
 
     Never raises. `args` must hold no content.
     """
-    try:
+    with contextlib.suppress(Exception):  # as in fault()
         if _due(where):
             _logger.warning(message, *args)
-    except Exception:  # noqa: S110 - as in fault()
-        pass
 
 
 def _count(where: str, error: BaseException) -> None:
