@@ -1,0 +1,262 @@
+"""Server-sent events cut out of a body that arrives in arbitrary pieces, as the WHATWG standard says.
+
+Two ways lead to the same frames. Events that stand whole in one piece, in the shape nearly every server sends, are
+cut with `bytes.split`; everything else goes line by line through `_lines`, a complete incremental parser. A test
+compares the two for every cut.
+
+What a byte belongs to, wherever the reads are cut:
+
+    field lines with their ends, the blank line    the event that this blank line dispatches (`Frame.size`)
+    comment lines                                  no event
+    blank lines that dispatch nothing              no event, nor do the fields without `data` before them
+    a leading byte order mark                      no event
+    the LF of a CR LF that is the blank line       no event: its CR has already dispatched one
+
+Standard: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..events import Frame
+from ..semconv import MAX_FRAME_BYTES
+
+_BOM: Final = b"\xef\xbb\xbf"
+_FIELDS: Final = frozenset((b"data", b"event", b"id", b"retry"))
+_LF: Final = 0x0A
+_CR: Final = 0x0D
+_COLON: Final = 0x3A
+_HEAD: Final = 5
+"""Bytes kept of a line that is skipped: enough to know a comment, and to know a `data` line."""
+_new: Final = tuple.__new__
+"""Makes a Frame in half the time of its Python-level constructor; there is one for every event."""
+
+
+class SSEFramer:
+    """Cuts one body into frames; one instance a body, not thread-safe.
+
+    Frames carry raw bytes: what is no valid UTF-8 is the reader's business. An event of more than `limit` bytes comes
+    out as an oversize frame with its true size and neither name nor data, and its `id` is ignored; no more than a
+    small multiple of `limit` is ever held. `retry` is not looked at.
+    """
+
+    __slots__ = (
+        "_cr",
+        "_data",
+        "_has_data",
+        "_held",
+        "_id",
+        "_lf_size",
+        "_limit",
+        "_line",
+        "_name",
+        "_size",
+        "_skipped",
+        "_start",
+        "comments",
+        "error_lines",
+        "ignored_lines",
+        "last_id",
+    )
+
+    def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:
+        self.comments = 0
+        """Comment lines seen so far: they carry nothing, but show that the peer lives."""
+        self.ignored_lines = 0
+        """Lines seen so far whose field the standard does not know."""
+        self.error_lines = 0
+        """Of these, the ones whose field reads `error`: llama.cpp's `error: …`, Gemini's bare JSON error object."""
+        self.last_id = b""
+        """The last event id: what a client would send as Last-Event-ID."""
+        self._limit = limit
+        self._start: bytes | None = b""  # what may yet turn out to be the byte order mark; None once that is known
+        self._line = bytearray()  # the unfinished last line, or its head
+        self._held = 0  # that line's true length so far
+        self._skipped = False  # whether only its head is kept
+        self._cr = False  # the last byte was a CR that ended a line: an LF that comes now belongs to it
+        self._lf_size = 0  # what such an LF adds to the open event's size
+        self._id = b""
+        self._begin()
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[Frame]:
+        """The frames that end in this piece. What is needed of the piece is copied, never the piece kept."""
+        if type(data) is not bytes:
+            data = bytes(data)
+        if self._start is not None:
+            data = self._after_bom(data)
+        frames: list[Frame] = []
+        if _CR in data or self._cr:
+            self._lines(data, frames)
+        elif not (self._held or self._size):
+            self._events(data, 0, frames)
+        elif _LF in data:
+            self._events(data, self._resume(data, frames), frames)
+        elif data:
+            self._hold(data)
+        return frames
+
+    def finish(self) -> int:
+        """The body has ended: discard what was never dispatched, and say how many bytes of an event that was.
+
+        These are the field lines since the last blank line, and an unfinished last line unless it is a comment.
+        A second call gives 0.
+        """
+        if self._start:
+            self._hold(self._start)
+        if self._held and self._line[0] != _COLON:
+            field, colon, _ = self._line.partition(b":")
+            if colon and not self._skipped:
+                self._unknown(bytes(field))
+            self._size += self._held
+        pending = self._size
+        self._start, self._cr = None, False
+        self._take_line()
+        self._begin()
+        return pending
+
+    def _begin(self) -> None:
+        """Nothing of the next event has been seen."""
+        self._name = b""
+        self._data: list[bytes] = []
+        self._has_data = False
+        self._size = 0
+
+    def _after_bom(self, data: bytes) -> bytes:
+        data = (self._start or b"") + data
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            self._start = data
+            return b""
+        self._start = None
+        return data.removeprefix(_BOM)
+
+    def _resume(self, data: bytes, frames: list[Frame]) -> int:
+        """Complete the open event, if it ends in this piece (with an LF and no CR); returns where the next one starts."""
+        end = data.find(b"\n")
+        if not self._size and not self._skipped and data.startswith(b"\n\n", end):
+            self._line += data[:end]  # one line is all of it
+            self._events(self._take_line() + b"\n\n", 0, frames)
+            return end + 2
+        blank = data.find(b"\n\n", end) + 2
+        stop = blank if blank > 1 else len(data)
+        self._lines(data[:stop], frames)
+        return stop
+
+    def _events(self, data: bytes, at: int, frames: list[Frame]) -> None:
+        """From a clean start at `at` in a piece free of CR: ordinary events are cut out, the rest goes by lines."""
+        stop = len(data)
+        find, starts, limit = data.find, data.startswith, self._limit
+        while at < stop:
+            end = find(b"\n", at) + 2
+            if starts(b"data: ", at) and 1 < end <= stop and data[end - 1] == _LF and end - at <= limit:
+                frames.append(_new(Frame, (b"", data[at + 6 : end - 2], end - at, False)))
+            else:
+                end = self._event(data, at, frames)
+            at = end
+
+    def _event(self, data: bytes, at: int, frames: list[Frame]) -> int:
+        """One event of another shape at `at`, or the piece's unfinished rest; returns where it ends."""
+        name, start = b"", at
+        if data.startswith(b"event: ", at) and (line_end := data.find(b"\n", at)) > 0:
+            start = line_end + 1
+            name = data[at + 7 : line_end]
+        if data.startswith(b"data:", start):
+            end = data.find(b"\n", start) + 2
+            if 1 < end <= len(data) and data[end - 1] == _LF and end - at <= self._limit:
+                frames.append(_new(Frame, (name, data[start + 5 : end - 2].removeprefix(b" "), end - at, False)))
+                return end
+        blank = data.find(b"\n\n", at) + 2
+        end = blank if blank > 1 else len(data)
+        self._lines(data[at:end], frames)
+        return end
+
+    def _lines(self, data: bytes, frames: list[Frame]) -> None:
+        """Any bytes whatever, in any state."""
+        if not data:
+            return
+        if self._cr and data[0] == _LF:
+            self._size += self._lf_size
+            data = data[1:]
+        # bytes.splitlines, unlike str.splitlines, splits at LF, CR and CR LF only: exactly the standard's lines.
+        for line in data.splitlines(keepends=True):
+            end = line[-1]
+            if end == _LF or end == _CR:
+                self._end_line(line, frames)
+            else:
+                self._hold(line)
+        self._cr = data.endswith(b"\r")
+
+    def _hold(self, piece: bytes) -> None:
+        """Keep a piece of an unfinished line: all of it, or the head of a comment or of what is beyond the limit."""
+        self._held += len(piece)
+        if self._skipped:
+            self._line += piece[: _HEAD - len(self._line)]
+            return
+        self._line += piece
+        if self._line[0] == _COLON or self._size + self._held > self._limit:
+            self._skipped = True
+            del self._line[_HEAD:]
+
+    def _take_line(self) -> bytes:
+        line = bytes(self._line)
+        self._line.clear()
+        self._held, self._skipped = 0, False
+        return line
+
+    def _end_line(self, line: bytes, frames: list[Frame]) -> None:
+        text = line.rstrip(b"\r\n")
+        length, ends = len(text), len(line) - len(text)
+        if self._held:
+            if text:
+                self._hold(text)
+            length = self._held
+            text = self._take_line()
+        if not text:
+            self._dispatch(frames)
+        elif text[0] == _COLON:
+            self.comments += 1
+            self._lf_size = 0
+        else:
+            # Measured without the line's end, because a CR LF may be cut between two reads.
+            over = self._size + length > self._limit
+            self._size += length + ends
+            self._lf_size = 1
+            self._field(text, over)
+
+    def _field(self, text: bytes, over: bool) -> None:
+        field, _, value = text.partition(b":")
+        if field == b"data":
+            self._has_data = True
+        if over:
+            self._data.clear()
+            return
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            self._data.append(value)
+        elif field == b"event":
+            self._name = value
+        elif field == b"id":
+            if b"\0" not in value:
+                self._id = value
+        else:
+            self._unknown(field)
+
+    def _unknown(self, field: bytes) -> None:
+        if field not in _FIELDS:
+            self.ignored_lines += 1
+            self.error_lines += field.strip(b' \t"{') == b"error"
+
+    def _dispatch(self, frames: list[Frame]) -> None:
+        """A blank line: dispatch the event if it has data; its id takes effect in any case."""
+        self._lf_size = 0
+        if not self._size:
+            return
+        size = self._size + 1
+        oversize = size > self._limit
+        if self._has_data:
+            data = b"" if oversize else b"\n".join(self._data)
+            frames.append(_new(Frame, (b"" if oversize else self._name, data, size, oversize)))
+        if oversize:
+            self._id = self.last_id
+        self.last_id = self._id
+        self._begin()
