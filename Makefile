@@ -35,7 +35,8 @@ demo: $(READY) ## broken and healthy streams on real sockets, judged (no broker 
 	@$(BIN)/streamwitness demo $(ARGS)
 
 demo-kafka: services ## the same through a real Kafka and PostgreSQL
-	@$(BIN)/python -m tests.services run -- $(BIN)/streamwitness demo $(ARGS)
+	@$(BIN)/python -m tests.services run -- sh -c '$(BIN)/streamwitness demo \
+	--kafka "$$STREAMWITNESS_KAFKA" --database "$$STREAMWITNESS_DATABASE" $(ARGS)'
 
 services: $(READY) ## install Kafka, PostgreSQL and promtool for the tests, where that is allowed
 	@$(BIN)/python -m tests.services install
