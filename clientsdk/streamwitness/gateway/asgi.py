@@ -1,0 +1,93 @@
+"""The ASGI words used here, and what the hook does to a response's headers: add its own, strip foreign ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from functools import lru_cache
+from typing import Any, Final
+
+from streamwitness.headers import format_response
+from streamwitness.semconv import HEADER, KEY_HEADER
+from streamwitness.witness import Identity
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+STREAM_TYPES: Final = frozenset(("text/event-stream",))
+"""Content types that are streams of events here: those that a framing exists for. Others pass untouched."""
+
+_NAME: Final = HEADER.encode("ascii")
+_KEY_NAME: Final = KEY_HEADER.encode("ascii")
+_OURS: Final = frozenset((_NAME, _KEY_NAME))
+_ALLOW_ORIGIN: Final = b"access-control-allow-origin"
+_EXPOSE: Final = b"access-control-expose-headers"
+
+
+def value_of(headers: Iterable[Iterable[bytes]], name: bytes) -> str:
+    """A header's value, the values of repeated ones joined as RFC 9110 §5.3 says; "" where there is none."""
+    found = [bytes(value) for key, value in headers if bytes(key).lower() == name]
+    return b", ".join(found).decode("latin-1")
+
+
+def media_type(content_type: str) -> str:
+    """A content type without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def chosen(path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
+    """Whether a path matches a pattern of `include` (or there is none), and none of `exclude`."""
+    return (not include or _pattern(include).fullmatch(path) is not None) and not (
+        exclude and _pattern(exclude).fullmatch(path)
+    )
+
+
+@lru_cache(maxsize=64)
+def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """The patterns (`*` is any text, `?` any character) as one expression."""
+    wild = {"*": ".*", "?": "."}
+    each = ("".join(wild.get(char) or re.escape(char) for char in pattern) for pattern in patterns)
+    return re.compile("|".join(each), re.DOTALL)
+
+
+def is_stream(status: int, content_type: str) -> bool:
+    """Whether a response is a stream of events: a success, of a content type that a framing exists for."""
+    return 200 <= status < 300 and media_type(content_type) in STREAM_TYPES
+
+
+def stripped(headers: list[Header]) -> list[Header]:
+    """The headers without ours: a proxy that re-exposes its upstream's would hand the upstream's key around."""
+    return [header for header in headers if header[0].lower() not in _OURS]
+
+
+def announced(headers: list[Header], identity: Identity, *, with_key: bool, cross_origin: bool) -> list[Header]:
+    """The headers with the stream's identity in them, and with the key for a client that announced itself.
+
+    They are exposed through CORS where the response is for another origin: it carries CORS headers, or
+    (`cross_origin`) a CORS middleware outside will add them.
+    """
+    value = format_response(identity.stream, identity.exchange, identity.hop, identity.sampled)
+    ours = [(_NAME, value.encode("ascii"))]
+    if with_key:
+        ours.append((_KEY_NAME, identity.key.hex().encode("ascii")))
+    if cross_origin or any(name.lower() == _ALLOW_ORIGIN for name, _ in headers):
+        headers = _exposed(headers, [name for name, _ in ours])
+    return headers + ours
+
+
+def _exposed(headers: list[Header], names: list[bytes]) -> list[Header]:
+    """Append to the list of headers that scripts of another origin may read."""
+    out: list[Header] = []
+    listed: list[bytes] = []
+    for name, value in headers:
+        if name.lower() == _EXPOSE:
+            listed += [item.strip() for item in value.split(b",") if item.strip()]
+        else:
+            out.append((name, value))
+    known = {item.lower() for item in listed}
+    listed += [name for name in names if name not in known]
+    return [*out, (_EXPOSE, b", ".join(listed))]

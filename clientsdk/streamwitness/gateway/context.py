@@ -1,0 +1,207 @@
+"""The exchange that a gateway is answering: a context variable that makes upstream requests under it its legs.
+
+Tasks copy the context they are made in, and so do threads that anyio or `asyncio.to_thread` start, so the upstream may
+be read anywhere below the request's handler. A leg keeps its exchange, so it may even be read elsewhere (a thread of
+the app's own, a queue); only the *request* must be made under the exchange.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from streamwitness.events import Frame, Reading
+from streamwitness.headers import RequestHeader
+from streamwitness.observer import BodyObserver
+from streamwitness.recorder import new_id
+from streamwitness.semconv import Point
+from streamwitness.witness import Identity, Witness
+
+if TYPE_CHECKING:
+    from streamwitness.client.tap import Tap
+    from streamwitness.runtime import Runtime
+
+MAX_LEGS: Final = 64
+"""Legs recorded of one exchange; of all further ones the record says only that there was something unseen."""
+
+_CLIENT_POINTS: Final[tuple[Point, ...]] = ("wire", "parsed")
+"""What a client hook may announce; `applied` joins by the client's own closing block."""
+
+_current: ContextVar[GatewayExchange | None] = ContextVar("streamwitness_gateway_exchange", default=None)
+
+
+def current() -> GatewayExchange | None:
+    """The exchange being answered here; None outside of one, or once its answer has ended."""
+    exchange = _current.get()
+    return None if exchange is None or exchange.ended else exchange
+
+
+@contextmanager
+def bound(exchange: GatewayExchange) -> Iterator[None]:
+    """Make upstream requests under this block legs of `exchange`."""
+    token = _current.set(exchange)
+    try:
+        yield
+    finally:
+        # a coroutine that is closed by the garbage collector ends in another context, where there is nothing to reset
+        with suppress(ValueError):
+            _current.reset(token)
+
+
+class GatewayExchange:
+    """One answer of this gateway: its identity, its egress observer and its legs.
+
+    Nothing is made until a leg or a stream appears, for most requests are neither. Legs may be made and read in
+    other threads than the answer is written in.
+    """
+
+    __slots__ = (
+        "_context", "_egress", "_header", "_identity", "_leg_ids", "_legs", "_lock", "_loop", "_taps", "_witness",
+        "ended", "last_read", "runtime",
+    )  # fmt: skip
+
+    def __init__(self, runtime: Runtime, header: RequestHeader | None) -> None:
+        self.runtime = runtime
+        self.last_read: tuple[int, int] | None = None
+        """The leg read last, and how many of its events have been read."""
+        self.ended = False
+        self._header = header
+        self._context = active_span()
+        self._identity: Identity | None = None
+        self._witness: Witness | None = None
+        self._egress: BodyObserver | None = None
+        self._legs: list[BodyObserver] = []
+        self._leg_ids: list[str] = []
+        self._loop = _running_loop()
+        self._taps: list[Tap] = []
+        self._lock = threading.RLock()
+
+    @property
+    def announced(self) -> bool:
+        """Whether the client announced itself, and so may be told the key."""
+        return self._header is not None
+
+    @property
+    def identity(self) -> Identity:
+        """The client's stream id where it proposed one, else a fresh one; the exchange and the key are ours."""
+        with self._lock:
+            if self._identity is None:
+                made = Identity.new(self._header.id if self._header else None)
+                self._identity = replace(made, sampled=self.runtime.sampled(made.stream))
+            return self._identity
+
+    def egress(self, path: str, content_type: str) -> BodyObserver | None:
+        """The observer of the answer that now starts; None where the stream is not sampled."""
+        with self._lock:
+            if not self.identity.sampled:
+                return None
+            witness = self._witnessed()
+            observer = witness.body("egress", path=path, content_type=content_type)
+            observer.on_event = self._leg_of_event
+            self._egress = observer
+            announced = self._header.points if self._header else ()
+            for point in ("egress", *(point for point in _CLIENT_POINTS if point in announced)):
+                self._expect(point)
+            if self._leg_ids:
+                observer.recorder.expect("ingress")
+            return observer
+
+    def leg(self, path: str, content_type: str, client: str | None = None) -> BodyObserver | None:
+        """The observer of a further upstream response; None where it is not to be recorded."""
+        with self._lock:
+            if self.ended or not self.identity.sampled:
+                return None
+            number = len(self._leg_ids)
+            if number >= MAX_LEGS:
+                self.unseen_leg()
+                return None
+            witness = self._witnessed()
+            observer = witness.body("ingress", path=path, content_type=content_type, client=client, leg=number)
+            observer.on_event = self._note_read(number, observer)
+            self._legs.append(observer)
+            self._add_leg(observer.recorder.id)
+            return observer
+
+    def unseen_leg(self) -> None:
+        """An upstream answered in a form that cannot be observed, and its answer may be in ours.
+
+        A leg is listed whose record never comes, so that the hop counts as unproven: without it, what the gateway
+        made of this answer would look invented.
+        """
+        with self._lock:
+            if not self.ended and self.identity.sampled and len(self._leg_ids) <= MAX_LEGS:
+                self._add_leg(new_id())
+
+    def reading(self, tap: Tap) -> None:
+        """A leg's body is read through this tap."""
+        if self._loop is not None and self._loop is _running_loop():
+            self._taps.append(tap)
+
+    def catch_up(self) -> None:
+        """Look at what the app has read of its legs, before what it made of that is looked at.
+
+        A tap looks at a piece when its reader asks for the next one, which is after the reader wrote. Only legs that
+        are read on the event loop that the answer is written on: another thread may be looking itself, and of its leg
+        a row may name a `leg_read` that is a piece behind.
+        """
+        for tap in self._taps:
+            tap.look()
+        if self._taps:
+            self._taps = [tap for tap in self._taps if tap.end is None]
+
+    def leg_ids(self) -> tuple[str, ...]:
+        """Recorder ids of the legs, as the egress closing block lists them. No leg is added from here on."""
+        with self._lock:
+            self.ended = True
+            return tuple(self._leg_ids)
+
+    def _add_leg(self, recorder: str) -> None:
+        self._leg_ids.append(recorder)
+        if self._egress is not None:
+            self._egress.recorder.expect("ingress")
+
+    def _witnessed(self) -> Witness:
+        if self._witness is None:
+            settings = self.runtime.settings
+            self._witness = Witness(self.identity, self.runtime.sink, level=settings.level, context=self._context)
+        return self._witness
+
+    def _expect(self, point: Point) -> None:
+        """Say so in the records there are, and in those of legs to come."""
+        self._witnessed().expect(point)
+        for observer in (self._egress, *self._legs):
+            if observer is not None:
+                observer.recorder.expect(point)
+
+    def _note_read(self, number: int, observer: BodyObserver) -> Callable[[Frame, Reading], None]:
+        recorder = observer.recorder
+
+        def note(_frame: Frame, _reading: Reading) -> None:
+            self.last_read = (number, recorder.events + 1)
+
+        return note
+
+    def _leg_of_event(self, _frame: Frame, _reading: Reading) -> tuple[int, int] | None:
+        return self.last_read
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def active_span() -> tuple[int, int] | None:
+    """Trace and span id that are active here; None where there is no span, or the host has no OpenTelemetry loaded."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return None
+    context = trace.get_current_span().get_span_context()
+    return (context.trace_id, context.span_id) if context.is_valid else None
