@@ -1,0 +1,44 @@
+"""An ASGI application on a port, with uvicorn: it takes the port it was told or says why not, and ends cleanly."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import socket
+import sys
+from typing import Any, Final
+
+import uvicorn
+
+from streamwitness.settings import label
+
+_FAILED: Final = 1
+_DRAIN_SECONDS: Final = 15
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(app: Any, host: str, port: int, *, name: str, to: str) -> int:
+    """Serve until SIGTERM or SIGINT, then let the requests under way finish; the exit status."""
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    try:
+        listener = socket.create_server((host, port), family=_family(host), backlog=2048)
+    except OSError as error:
+        print(f"streamwitness {name}: cannot listen on {host}:{port}: {error.strerror or error}; "
+              f"choose another with {label('port')} or {label('host')}", file=sys.stderr)  # fmt: skip
+        return _FAILED
+    with listener:
+        # uvicorn raises the signal again when it is done; by then this ends the process with 0.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        print(f"streamwitness {name} listens on {_url(listener)}, writes to {to}", file=sys.stderr, flush=True)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False)
+        uvicorn.Server(config).run(sockets=[listener])
+    return 0
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
