@@ -33,7 +33,9 @@ class AnalyzerSettings:
     kafka: tuple[str, ...] = setting(("127.0.0.1:9092",), "Kafka bootstrap servers, host:port, separated by commas")
     topic: str = setting(sc.TOPIC, "topic to read; undecodable messages go to the same name with _dead behind it")
     group: str = setting("streamwitness-analyzer", "consumer group that shares the partitions")
-    settle_after: float = setting(30.0, "seconds after the first closing record until a verdict is final without the rest")
+    settle_after: float = setting(
+        30.0, "seconds after the first closing record until a verdict is final without the rest"
+    )
     idle_after: float = setting(900.0, "seconds of silence after which a stream that never closed is given up")
     default_role: str = setting("", "what a record without a role may testify for: gateway, client or any")
     host: str = setting("127.0.0.1", "address to answer queries on")

@@ -7,7 +7,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from ..config import database_url
+from streamwitness_analyzer.config import database_url
 
 _BUSY_MS: Final = 30_000
 WRITE: Final = "streamwitness_write"

@@ -41,7 +41,10 @@ streams = sa.Table(
     sa.Index("streams_state", "state"),
     sa.Index("streams_newest", "first_received", "id"),
 )
-"""One row a stream; its state is one of vocabulary.STATES. `due` is when the watermark settles it (null: settled), the rest is copied from the verdict."""
+"""One row a stream; its state is one of vocabulary.STATES.
+
+`due` is when the watermark settles it (null: settled); the columns behind `settled_at` are copied from the verdict.
+"""
 
 blocks = sa.Table(
     "blocks",
