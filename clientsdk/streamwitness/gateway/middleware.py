@@ -17,14 +17,13 @@ proof (docs/design.md §5 rule 7; a protocol terminal seen beats all but an exce
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from streamwitness import faults
 from streamwitness import runtime as process
-from streamwitness.client.decoding import decoder
+from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.headers import parse_request
 from streamwitness.runtime import Runtime
 from streamwitness.semconv import HEADER
@@ -114,7 +113,7 @@ class _Answer:
         self._send = send
         self._open = open_answers
         self._observer: BodyObserver | None = None
-        self._decode: Callable[[bytes], Iterator[bytes]] | None = None
+        self._decode: Decoder | None = None
         self._final = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -180,12 +179,11 @@ class _Answer:
 
     def _look_through(self, observer: BodyObserver, content_encoding: str) -> None:
         """Decode what a middleware inside has encoded; where that cannot be, the point is unknown."""
-        if content_encoding:
-            try:
-                self._decode = decoder(content_encoding.split(","))
-            except ValueError as error:
-                observer.recorder.fault(error)
-                self._decode = _nothing
+        try:
+            self._decode = decoder(content_encoding)
+        except UnknownEncodingError as error:
+            observer.recorder.fault(error)
+            self._decode = _nothing
 
     def _sent(self, observer: BodyObserver, kind: str, message: Message) -> None:
         try:
@@ -212,9 +210,9 @@ class _Answer:
             observer.feed(piece)
             return
         try:
-            for content in self._decode(bytes(piece)):
+            for content in self._decode(piece):
                 observer.feed(content)
-        except (ValueError, zlib.error) as error:  # the body is broken, our observer is not
+        except Exception as error:  # the coding libraries' errors have no common base; the body is broken, not we
             observer.recorder.fault(error)
             self._decode = _nothing
 
@@ -231,7 +229,7 @@ class _Answer:
             self.close("disconnected")
 
 
-def _nothing(_: bytes) -> Iterator[bytes]:
+def _nothing(_: bytes | bytearray | memoryview) -> Iterator[bytes]:
     return iter(())
 
 

@@ -1,0 +1,98 @@
+"""Decoding a watched body: any cut gives the same content; what cannot be decoded says so; a bomb stays small."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from streamwitness.decoding import MAX_EXPANSION, STEP_BYTES, ExpansionError, UnknownEncodingError, decoder
+
+TEXT = b"data: one\n\ndata: two\n\n" * 500
+
+
+def raw_deflate(data: bytes) -> bytes:
+    squeeze = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return squeeze.compress(data) + squeeze.flush()
+
+
+def two_members(data: bytes) -> bytes:
+    return gzip.compress(data[:100]) + gzip.compress(data[100:])
+
+
+def brotli(data: bytes) -> bytes:
+    library: Any = pytest.importorskip("brotli", reason="brotli is not installed")
+    return bytes(library.compress(data))
+
+
+def zstd(data: bytes) -> bytes:
+    library: Any = pytest.importorskip("zstandard", reason="zstandard is not installed")
+    return bytes(library.ZstdCompressor().compress(data[:50]) + library.ZstdCompressor().compress(data[50:]))
+
+
+CODINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("gzip", gzip.compress),
+    ("x-gzip", two_members),
+    (" GZip ", gzip.compress),
+    ("deflate", zlib.compress),
+    ("deflate", raw_deflate),
+    ("identity, deflate, gzip", lambda data: gzip.compress(zlib.compress(data))),
+    ("br", brotli),
+    ("zstd", zstd),
+]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+@pytest.mark.parametrize(("coding", "encode"), CODINGS)
+def test_any_cut_gives_the_same_content(coding: str, encode: Callable[[bytes], bytes], size: int) -> None:
+    """Whole or byte by byte, as bytes or as a memoryview: the content is the same."""
+    body = memoryview(encode(TEXT))
+    decode = decoder(coding)
+    assert decode is not None
+    assert b"".join(out for at in range(0, len(body), size) for out in decode(body[at : at + size])) == TEXT
+
+
+@pytest.mark.parametrize("coding", ["", "identity", "identity, identity"])
+def test_a_plain_body_needs_no_decoder(coding: str) -> None:
+    """None says that the body is the content."""
+    assert decoder(coding) is None
+
+
+@pytest.mark.parametrize("coding", ["lzma", "gzip, lzma", "dcb"])
+def test_a_coding_that_is_not_known_is_named(coding: str) -> None:
+    """Who asks can tell that the point is unknown, and why."""
+    with pytest.raises(UnknownEncodingError, match="lzma|dcb"):
+        decoder(coding)
+
+
+def test_what_was_flushed_is_content_at_once() -> None:
+    """An event that the sender flushed is not held back until the next one comes."""
+    squeeze = zlib.compressobj(wbits=31)
+    decode = decoder("gzip")
+    assert decode is not None
+    for event in (b"data: one\n\n", b"x" * 3 * STEP_BYTES):
+        piece = squeeze.compress(event) + squeeze.flush(zlib.Z_SYNC_FLUSH)
+        assert b"".join(decode(piece)) == event
+
+
+def test_a_bomb_is_stopped_and_never_whole_in_memory() -> None:
+    """Content comes in small pieces, and no more of it than the bound."""
+    decode = decoder("gzip")
+    assert decode is not None
+    pieces = decode(gzip.compress(bytes(MAX_EXPANSION + 1)))
+    sizes = []
+    with pytest.raises(ExpansionError):
+        sizes.extend(len(piece) for piece in pieces)
+    assert decode is not None
+    assert max(sizes, default=0) <= STEP_BYTES
+
+
+def test_a_broken_body_raises() -> None:
+    """What comes after cannot be known."""
+    decode = decoder("gzip")
+    assert decode is not None
+    with pytest.raises(zlib.error):
+        list(decode(b"no gzip at all"))
