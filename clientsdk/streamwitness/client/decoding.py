@@ -34,7 +34,9 @@ def decoder(codings: Iterable[str]) -> Callable[[bytes], Iterator[bytes]]:
 
     Raises UndecodableError for a coding that is unknown or whose library is not installed.
     """
-    steps = [_make(coding) for coding in reversed([c.strip().lower() for c in codings]) if coding not in ("", "identity")]
+    steps = [
+        _make(coding) for coding in reversed([c.strip().lower() for c in codings]) if coding not in ("", "identity")
+    ]
     return lambda data: _bounded(_through(steps, data))
 
 

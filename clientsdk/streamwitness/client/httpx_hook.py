@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Any, Final
 
-from ..observer import BodyObserver
+from streamwitness.observer import BodyObserver
+
 from .tap import Tap, safely
 
 Request = Any
@@ -86,7 +87,7 @@ def _response_hook(
         observer = on_response(response)
         if observer is None:
             return
-        tap = Tap(observer, response.headers.get_list("content-encoding", split_commas=True))
+        tap = Tap(observer, response.headers.get("content-encoding", ""))
         response.stream = stream_class(response.stream, tap)
         if on_tap is not None:
             on_tap(response, tap)

@@ -7,26 +7,25 @@ here until the reader asks for the next one, or ends; then it is decoded and obs
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
-from .. import faults
-from ..events import Frame, Reading
-from ..observer import BodyObserver
-from ..semconv import ERROR
+from streamwitness import faults
+from streamwitness.events import Frame, Reading
+from streamwitness.observer import BodyObserver
+from streamwitness.semconv import ERROR
+
 from . import ends
-from .decoding import decoder
+from .decoding import UndecodableError, decoder
 
 
 class Tap:
     """The state of one observed body.
 
-    `codings` are the body's content codings. Safe to call from a finalizer and from another thread: a waiting piece
+    `coding` is the body's Content-Encoding. Safe to call from a finalizer and from another thread: a waiting piece
     is taken exactly once, and the observer takes the first end only.
     """
 
-    def __init__(
-        self, observer: BodyObserver, codings: Iterable[str] = (), clock: Callable[[], int] = time.monotonic_ns
-    ) -> None:
+    def __init__(self, observer: BodyObserver, coding: str = "", clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.observer = observer
         self._now = clock
         self.on_end: list[Callable[[str], None]] = []
@@ -36,13 +35,13 @@ class Tap:
         self.error: Reading | None = None
         """The provider's error event, once one was seen."""
         self._waiting: list[bytes] = []
-        self._decode: Callable[[bytes], Iterator[bytes]] | None = None
+        self._blind = False
         self._since = 0
         self._note_event, observer.on_event = observer.on_event, self._on_event
         try:
-            self._decode = decoder(codings)
-        except ValueError as error:
-            observer.recorder.fault(error)
+            self._decode = decoder(coding.split(","))
+        except UndecodableError as error:
+            self._stop_looking(error)
 
     @property
     def end(self) -> str | None:
@@ -95,14 +94,23 @@ class Tap:
         self._close(self.own_stop or "abandoned")
 
     def _observe(self, piece: bytes) -> None:
-        if self._decode is None:
+        if self._blind:
             return
-        try:
-            for decoded in self._decode(piece):
-                self.observer.feed(decoded)
-        except Exception as error:  # the coding libraries' errors have no common base; not a fault of ours
-            self._decode = None
-            self.observer.recorder.fault(error)
+        decoding = self._decode(piece)
+        while True:
+            try:
+                decoded = next(decoding, None)
+            except Exception as error:  # the coding libraries' errors have no common base
+                self._stop_looking(error)
+                return
+            if decoded is None:
+                return
+            self.observer.feed(decoded)
+
+    def _stop_looking(self, error: Exception) -> None:
+        """The body cannot be decoded here, which is no fault of ours: this point is unknown, never missing."""
+        self._blind = True
+        self.observer.recorder.fault(error)
 
     def _close(self, end: str, detail: str = "") -> None:
         if self.observer.recorder.closed:

@@ -1,0 +1,185 @@
+"""applied(): the point `applied`, reported by the application's own code that builds the answer.
+
+    with streamwitness.applied(stream) as a:
+        for chunk in stream:
+            with a.event(chunk):
+                answer.add(chunk)
+
+A record at `applied` is judged by `of` alone: the position, at the point before, of the event that was applied. It is
+found by the identity of the object among the last 512 handed on; an object that was not handed on (a copy), or that
+may be two of them (equal one-letter texts are one object in Python), has none, and then says nothing about loss.
+Pass `of=` where the application knows better.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from streamwitness import faults
+from streamwitness.events import Reading
+from streamwitness.recorder import Recorder
+from streamwitness.semconv import CLIENT_ENDS, OTHER, PART, PARTS, RESULT, Point
+
+from . import links
+from .reader import UNREADABLE, Reader
+
+RESULTS: Final = frozenset(
+    ("applied", "ignored", "partial", "raised", "overflow_dropped", "duplicate", "gap", "reordered", "buffered",
+     "stall_flushed", "wrong_stream", "after_terminal", "malformed")
+)  # fmt: skip
+"""What can be reported of an event here (docs/design.md §3)."""
+
+_TAKEN_UP: Final = frozenset(("applied", "partial", "stall_flushed"))
+"""Results by which the event's content reached the answer."""
+
+
+def applied(stream: Any) -> Applied:
+    """The applied point of a stream: an instrumented SDK's stream, a watched iterator, or an observed response.
+
+    Where nothing observes the stream (mode `off`, not sampled, not instrumented) the result does nothing. Close it,
+    use it as a context manager, or let go of it; where the application applies each event before it asks for the
+    next, it also closes with the stream.
+    """
+    try:
+        link = links.of(stream)
+        return Applied(_State(link) if link is not None else None)
+    except Exception as error:
+        faults.fault("client.applied", error)
+        return Applied(None)
+
+
+class Applied:
+    """Reports what became of each event. Never raises, except what the application's own block raised."""
+
+    def __init__(self, state: _State | None) -> None:
+        self._state = state
+        self._dropped = weakref.finalize(self, state.close) if state is not None else None
+
+    @contextmanager
+    def event(self, chunk: Any, *, of: int | None = None) -> Iterator[None]:
+        """The block applies `chunk`: recorded as `applied` when it ends, as `raised` when it raises."""
+        note = self._state.begin(chunk, of) if self._state is not None else None
+        try:
+            yield
+        except BaseException:
+            if note is not None:
+                note("raised", None)
+            raise
+        if note is not None:
+            note("applied", None)
+
+    def report(
+        self, chunk: Any, result: str = "applied", *, parts: Iterable[str] | None = None, of: int | None = None
+    ) -> None:
+        """Report the final result of `chunk`; `parts` names what was applied of it, where that is not all or nothing.
+
+        Raises ValueError for an unknown result or part.
+        """
+        if result not in RESULTS:
+            raise ValueError(f"unknown result {result!r}; known: {', '.join(sorted(RESULTS))}")
+        mask = None if parts is None else _mask(parts)
+        if self._state is not None:
+            self._state.begin(chunk, of)(result, mask)
+
+    def close(self) -> None:
+        """The application is done with the stream. Idempotent."""
+        if self._state is not None:
+            self._state.close()
+        if self._dropped is not None:
+            self._dropped.detach()
+
+    def __enter__(self) -> Applied:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if self._state is not None and kind is not None and issubclass(kind, Exception):
+            self._state.raised = kind.__name__
+        self.close()
+
+
+def _mask(parts: Iterable[str]) -> int:
+    unknown = [part for part in parts if part not in PART]
+    if unknown:
+        raise ValueError(f"unknown part {unknown[0]!r}; known: {', '.join(PARTS)}")
+    return sum({PART[part] for part in parts})
+
+
+class _State:
+    """What a finalizer can still close once the application has let go of its `Applied`."""
+
+    def __init__(self, link: links.Link, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.raised = ""
+        """Class of the exception that the reducer raised last, or that left the application's block."""
+        self._link, self._clock = link, clock
+        link.witness.expect("applied")
+        of: Point = "parsed" if link.parsed is not None else "wire"
+        self.recorder: Recorder = link.witness.recorder("applied", of=of)
+        self._reader = Reader(link, link.parsed.profile if link.parsed is not None else None)
+        self._in_step = True
+        self._broken = False
+        if link.parsed is not None:
+            link.parsed.on_end.append(self._on_stream_end)
+
+    def begin(self, chunk: Any, of: int | None) -> Callable[[str, int | None], None]:
+        """Look at `chunk` before the application may change it; the result is reported by calling what is returned."""
+        if self._broken or self.recorder.closed:
+            return _nothing
+        try:
+            position = of if of is not None else self._link.handed.position(chunk)
+            parsed = self._link.parsed
+            reading = self._read(chunk)
+            self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
+        except Exception as error:
+            self._fail(error)
+            return _nothing
+        return lambda result, parts: self._record(position, reading, result, parts)
+
+    def close(self) -> None:
+        """End as the stream did; before the stream's end it is the application that stopped."""
+        if self.recorder.closed:
+            return
+        if self.raised:
+            self._close("raised", self.raised)
+            return
+        before = self._link.parsed or self._link.tap
+        self._close((before.end if before is not None else None) or "cancelled")
+
+    def _record(self, position: int, reading: Reading, result: str, parts: int | None) -> None:
+        try:
+            if parts is None:
+                parts = reading.parts if result in _TAKEN_UP else 0
+            pieces = tuple(piece for piece in reading.pieces if PART[piece.part] & parts)
+            self.raised = "reducer" if result == "raised" else ""
+            self.recorder.event(self._clock(), 0, parts, pieces, of=position, result=RESULT[result])
+        except Exception as error:
+            self._fail(error)
+
+    def _read(self, chunk: Any) -> Reading:
+        try:
+            return self._reader.read(chunk)
+        except UNREADABLE:  # the application's own object: only what is named by `of` counts
+            return Reading(OTHER)
+
+    def _on_stream_end(self, end: str) -> None:
+        """Close with the stream, unless the application may still be working off what it collected."""
+        if self.recorder.events and self._in_step:
+            if self.raised and CLIENT_ENDS.get(end) == "own":
+                self._close("raised", self.raised)
+            else:
+                self._close(end)
+
+    def _close(self, end: str, detail: str = "") -> None:
+        self.recorder.close(self._clock(), end, detail=detail)
+
+    def _fail(self, error: Exception) -> None:
+        self._broken = True
+        self.recorder.fault(error)
+        faults.fault("client.applied", error)
+
+
+def _nothing(_result: str, _parts: int | None) -> None:
+    """Nothing observes this stream."""

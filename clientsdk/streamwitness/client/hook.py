@@ -1,0 +1,161 @@
+"""What a client does with its requests and responses: announces itself to gateways, and testifies for `wire`.
+
+The announcement goes only to the origins that are configured (an unlisted header breaks CORS preflights, and nobody
+else has to know). What the response says about the stream's identity is believed only where we announced ourselves.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from streamwitness import runtime as _runtime
+from streamwitness.digests import KEY_BYTES
+from streamwitness.headers import format_request, parse_response
+from streamwitness.observer import BodyObserver
+from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
+from streamwitness.witness import Identity, Witness
+
+from . import links
+from .tap import Tap
+
+STREAM_TYPES: Final = frozenset(("text/event-stream",))
+"""Content types that are streams of events here: those that a framing exists for. Others pass untouched."""
+
+_ANNOUNCED: Final = "streamwitness"
+"""Key of `request.extensions` for what was announced; redirects inherit it."""
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+parser: ContextVar[str | None] = ContextVar("streamwitness_parser", default=None)
+"""Name of the SDK whose parser will read the response of a request made here and testify for `parsed`, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What a request told the gateway: the proposed stream id, and which points will testify."""
+
+    stream: str
+    points: tuple[Point, ...]
+    value: str
+
+
+class ClientHook:
+    """The two callbacks of one HTTP client; `library` is what it is called in lists."""
+
+    def __init__(self, library: str) -> None:
+        self._library = library
+
+    def on_request(self, request: Any) -> None:
+        """Announce this client to a configured gateway, and to nobody else."""
+        _take_back(request)
+        settings = _runtime.current().settings
+        url = request.url
+        if settings.mode == "off" or not _is_observed(url.path, settings.include, settings.exclude):
+            return
+        if _origin(url.scheme, url.host, url.port) not in _origins(settings.origins):
+            return
+        stream, points = secrets.token_hex(16), _points()
+        made = Announcement(stream, points, format_request(stream, points))
+        request.headers[HEADER] = made.value
+        request.extensions[_ANNOUNCED] = made
+
+    def on_response(self, response: Any) -> BodyObserver | None:
+        """The observer of the response's body, if it is a stream that is to be recorded."""
+        key = _take_key(response)
+        runtime = _runtime.current()
+        settings = runtime.settings
+        path = response.request.url.path
+        content_type = response.headers.get("content-type", "")
+        if settings.mode == "off" or not _is_stream(response.status_code, content_type):
+            return None
+        if not _is_observed(path, settings.include, settings.exclude):
+            return None
+        announced = response.request.extensions.get(_ANNOUNCED)
+        identity, level = _identity(response, announced, key, runtime)
+        if not identity.sampled:
+            return None
+        points = announced.points if announced else _points()
+        witness = Witness(identity, runtime.sink, level=level, expected=points, context=active_span())
+        observer = witness.body("wire", path=path, content_type=content_type, client=parser.get() or self._library)
+        links.attach(response, links.Link(witness, path, content_type))
+        return observer
+
+    def on_tap(self, response: Any, tap: Tap) -> None:
+        """The body that `on_response` gave an observer for."""
+        if (link := links.of(response)) is not None:
+            link.tap = tap
+
+
+def active_span() -> tuple[int, int] | None:
+    """Trace and span id that are active here; None where there is no span, or the host has no OpenTelemetry loaded."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        return None
+    context = trace.get_current_span().get_span_context()
+    return (context.trace_id, context.span_id) if context.is_valid else None
+
+
+def _points() -> tuple[Point, ...]:
+    return ("wire", "parsed") if parser.get() is not None else ("wire",)
+
+
+def _take_back(request: Any) -> None:
+    """Remove what an earlier request of the same redirect chain announced: it was meant for that origin only."""
+    before = request.extensions.pop(_ANNOUNCED, None)
+    if before is not None and request.headers.get(HEADER) == before.value:
+        del request.headers[HEADER]
+
+
+def _take_key(response: Any) -> bytes | None:
+    """The stream's key, which the application shall not see."""
+    text = response.headers.get(KEY_HEADER)
+    if text is None:
+        return None
+    del response.headers[KEY_HEADER]
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        return None
+    return key if len(key) == KEY_BYTES else None
+
+
+def _identity(
+    response: Any, announced: Announcement | None, key: bytes | None, runtime: _runtime.Runtime
+) -> tuple[Identity, Level]:
+    """The gateway's identity of the stream, else one of our own (then the evidence is the client's alone)."""
+    level = runtime.settings.level
+    header = parse_response(response.headers.get(HEADER, "")) if announced is not None else None
+    if header is None:
+        own = Identity.new(announced.stream if announced is not None else None)
+        return replace(own, sampled=runtime.sampled(own.stream)), level
+    if key is None and level == "digests":
+        level = "rows"  # digests under another key would differ from the gateway's, and accuse the transport
+    identity = Identity(header.id, header.exchange, key or b"", hop=header.hop, sampled=header.sampled)
+    return identity, level
+
+
+def _is_stream(status: int, content_type: str) -> bool:
+    return 200 <= status < 300 and content_type.partition(";")[0].strip().lower() in STREAM_TYPES
+
+
+def _is_observed(path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
+    if any(fnmatchcase(path, pattern) for pattern in exclude):
+        return False
+    return not include or any(fnmatchcase(path, pattern) for pattern in include)
+
+
+@lru_cache(maxsize=16)
+def _origins(configured: tuple[str, ...]) -> frozenset[tuple[str, str, int | None]]:
+    parts = (urlsplit(origin) for origin in configured)
+    return frozenset(_origin(part.scheme, part.hostname or "", part.port) for part in parts)
+
+
+def _origin(scheme: str, host: str, port: int | None) -> tuple[str, str, int | None]:
+    return scheme, host.lower().strip("[]"), port or _PORTS.get(scheme)

@@ -1,0 +1,65 @@
+"""What belongs to one response on the client's side: its witness, its body, what was parsed from it."""
+
+from __future__ import annotations
+
+import weakref
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from streamwitness.witness import Witness
+
+from .handed import Handed
+from .tap import Tap
+
+if TYPE_CHECKING:
+    from .parsed import Parsed
+
+WITNESS: Final = "streamwitness"
+"""Key of `response.extensions` under which applications find the Witness."""
+
+_LINK: Final = "streamwitness.link"
+
+_newest: ContextVar[weakref.ref[Any] | None] = ContextVar("streamwitness_newest_response", default=None)
+
+
+@dataclass(eq=False)
+class Link:
+    """One response's points in this process."""
+
+    witness: Witness
+    path: str = ""
+    content_type: str = "text/event-stream"
+    tap: Tap | None = None
+    parsed: Parsed | None = None
+    handed: Handed = field(default_factory=Handed)
+
+
+def attach(response: Any, link: Link) -> None:
+    """Tie a link to its response, and make it the newest of this context."""
+    response.extensions[WITNESS] = link.witness
+    response.extensions[_LINK] = link
+    _newest.set(weakref.ref(response))
+
+
+def of(thing: Any) -> Link | None:
+    """The link of a response, or of something that carries one (an SDK's stream, a watched iterator)."""
+    if isinstance(own := getattr(thing, "__dict__", {}).get("_streamwitness_link"), Link):
+        return own
+    for response in (thing, *(getattr(thing, name, None) for name in ("response", "http_response", "_response"))):
+        extensions = getattr(response, "extensions", None)
+        if isinstance(extensions, dict) and isinstance(link := extensions.get(_LINK), Link):
+            return link
+    return None
+
+
+def newest() -> Link | None:
+    """The link of the newest response of this context, as long as it is open and nobody parses it yet.
+
+    With any other response a watched iterator would be compared with a body that it was not made from.
+    """
+    reference = _newest.get()
+    link = of(reference()) if reference is not None else None
+    if link is None or link.parsed is not None or link.tap is None or link.tap.end is not None:
+        return None
+    return link

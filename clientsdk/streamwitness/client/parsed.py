@@ -1,0 +1,136 @@
+"""The point `parsed`: the objects that a parser hands to the application, each recorded just before it is handed on.
+
+Before, not after as with bytes: the application may change the object, and its reducer may name it at once. No I/O
+and no iterator here; `watch` and the SDK hooks drive it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from streamwitness import faults
+from streamwitness.semconv import ALL_PARTS, CLIENT_ENDS, ERROR, PING, RESULT, TERMINAL
+
+from . import ends
+from .links import Link
+from .reader import UNREADABLE, Reader
+
+DELIVERS: Final = ALL_PARTS & ~(TERMINAL | PING | ERROR)
+"""What a parser of unknown kind is held to: most consume the terminator and pings, and raise on errors."""
+
+_RAISED: Final = RESULT["raised"]
+_UNREADABLE: Final = "a watched iterator hands on objects that are not its provider's events; they count as unknown"
+
+
+class Parsed:
+    """Records what one iterator hands on. Never raises into the host.
+
+    `link` is the response's, `name` the profile (None: the one found at `wire`), `delivers` the parts that the
+    parser hands on, `client` whose parser it is.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        *,
+        name: str | None = None,
+        delivers: int = DELIVERS,
+        client: str | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.link = link
+        self.inside = False
+        """Whether the parser is at work: what its response does meanwhile is the parser's doing."""
+        self.on_end: list[Callable[[str], None]] = []
+        link.witness.expect("parsed")
+        self.recorder = link.witness.recorder("parsed", delivers=delivers, client=client)
+        link.parsed = self
+        self._clock = clock
+        self.profile = name
+        """Name of the provider's format, where it was given."""
+        self._reader = Reader(link, name)
+        self._broken = False
+        self._terminal = False
+        if link.tap is not None:
+            link.tap.on_end.append(self._on_body_end)
+
+    @property
+    def end(self) -> str | None:
+        """The end at this point, once there is one."""
+        return self.recorder.end
+
+    def handing_on(self, item: Any) -> None:
+        """Record `item`, which is handed to the application next."""
+        self._guarded(lambda: self._record(item))
+
+    def finished(self) -> None:
+        """The iterator is exhausted: at the body's end, or at the terminal that the parser stopped at."""
+        tap = self.link.tap
+        stopped = tap is not None and tap.end != "eof" and tap.stopped
+        self._close("stopped_at_terminal" if stopped else "eof")
+
+    def failed(self, error: BaseException) -> None:
+        """The iterator raised: the transport's failure, the provider's error as an exception, or its own."""
+        if type(error).__name__ == "APIError":  # openai: not its subclasses, which are of the connection
+            self._guarded(lambda: self._record_error(error))
+            self._close("stopped_at_terminal", "error event, handed on as an exception")
+        else:
+            self._close(ends.of_parser(error), type(error).__name__)
+
+    def closed(self) -> None:
+        """The application closed the iterator, or the response under it.
+
+        Only a terminal that was handed on makes this a stop at the terminal: one that the body observer saw may lie
+        behind events that the parser still held.
+        """
+        self._close("stopped_at_terminal" if self._terminal else "cancelled")
+
+    def dropped(self) -> None:
+        """Nobody closed the iterator: it was garbage collected, or the interpreter exits."""
+        if self.link.tap is not None and not self.recorder.closed:
+            self.link.tap.own_stop = "abandoned"
+        self._close("abandoned")
+
+    def _record(self, item: Any) -> None:
+        position = self.recorder.events
+        reading = self._reader.read(item)
+        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces)
+        self.link.handed.add(item, position)
+        self._terminal = self._terminal or bool(reading.parts & TERMINAL)
+
+    def _record_error(self, error: BaseException) -> None:
+        """An error event reaches the application as an exception: it was handed on, and says what it said at wire."""
+        tap = self.link.tap
+        reading = tap.error if tap is not None else None
+        if reading is None:
+            reading = self._reader.read({"error": getattr(error, "body", None) or {}})
+        self.recorder.event(self._clock(), 0, reading.parts | ERROR, reading.pieces, result=_RAISED)
+
+    def _on_body_end(self, end: str) -> None:
+        """The response was closed over the parser's head: `stream.close()`, the end of a `with` block."""
+        if not self.inside and CLIENT_ENDS.get(end) == "own":
+            self.closed()
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        if self._broken or self.recorder.closed:
+            return
+        try:
+            action()
+        except UNREADABLE as error:
+            self._broken = True
+            self.recorder.fault(error)
+            faults.limited("client.watch", "%s", _UNREADABLE)
+        except Exception as error:
+            self._broken = True
+            self.recorder.fault(error)
+            faults.fault("client.parsed", error)
+
+    def _close(self, end: str, detail: str = "") -> None:
+        if self.recorder.closed:
+            return
+        self.recorder.close(self._clock(), end, detail=detail, complete=self._reader.complete)
+        listeners, self.on_end = self.on_end, []
+        for listener in listeners:
+            listener(end)

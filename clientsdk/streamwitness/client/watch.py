@@ -1,0 +1,233 @@
+"""watch(): the point `parsed` for any iterator, sync or async, that hands a stream's events to the application."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, TypeVar, overload
+
+from streamwitness import faults
+from streamwitness import runtime as _runtime
+from streamwitness.semconv import PART
+from streamwitness.witness import Identity, Witness
+
+from . import links
+from .hook import active_span
+from .parsed import DELIVERS, Parsed
+from .tap import safely
+
+T = TypeVar("T")
+
+
+@overload
+def watch(
+    iterator: AsyncIterable[T],
+    *,
+    response: Any = None,
+    profile: str | None = None,
+    delivers: Iterable[str] | None = None,
+) -> AsyncWatched[T]: ...
+
+
+@overload
+def watch(
+    iterator: Iterable[T],
+    *,
+    response: Any = None,
+    profile: str | None = None,
+    delivers: Iterable[str] | None = None,
+) -> Watched[T]: ...
+
+
+def watch(
+    iterator: Any,
+    *,
+    response: Any = None,
+    profile: str | None = None,
+    delivers: Iterable[str] | None = None,
+) -> Any:
+    """Record at `parsed` every event that `iterator` hands to the application; returns an iterator to use instead.
+
+    Items may be decoded events (dict), an SDK's objects, SSE event objects, or raw data fields (str, bytes). All
+    else that the iterator can do (`send`, `throw`, `close`, `with`, attributes) still works. `response` is the one
+    that the iterator reads; without it the newest open response of this context is taken, without any the record
+    stands alone. `profile` names the provider's format where it cannot be told from the response. `delivers` names
+    the parts that the parser hands on (default: all but terminal, ping and error).
+
+    One response has one parser: a second `watch` of it, or of an instrumented SDK's stream, records nothing.
+    Raises TypeError where `iterator` cannot be iterated, ValueError for an unknown part.
+    """
+    mask = DELIVERS if delivers is None else _mask(delivers)
+    kind = AsyncWatched if hasattr(iterator, "__aiter__") else Watched
+    if kind is Watched and not hasattr(iterator, "__iter__"):
+        raise TypeError(f"watch() takes an iterator or an async iterator, not {type(iterator).__name__}")
+    link, parsed = _parsed(iterator, response, profile, mask)
+    return kind(iterator, link, parsed)
+
+
+def _mask(parts: Iterable[str]) -> int:
+    unknown = [part for part in parts if part not in PART]
+    if unknown:
+        raise ValueError(f"unknown part {unknown[0]!r}; known: {', '.join(PART)}")
+    return sum({PART[part] for part in parts})
+
+
+def _parsed(iterator: Any, response: Any, name: str | None, delivers: int) -> tuple[links.Link | None, Parsed | None]:
+    try:
+        link = links.of(response if response is not None else iterator)
+        if link is None and response is None:
+            link = links.newest() or _alone()
+        if link is None or link.parsed is not None:
+            return link, None
+        return link, Parsed(link, name=name, delivers=delivers)
+    except Exception as error:
+        faults.fault("client.watch", error)
+        return None, None
+
+
+def _alone() -> links.Link | None:
+    """A witness of its own, for an iterator whose response nobody observes."""
+    runtime = _runtime.current()
+    identity = Identity.new()
+    if runtime.settings.mode == "off" or not runtime.sampled(identity.stream):
+        return None
+    return links.Link(Witness(identity, runtime.sink, level=runtime.settings.level, context=active_span()))
+
+
+class _Watching:
+    """What both kinds share: the wrapped iterator shows through."""
+
+    def __init__(self, inner: Any, link: links.Link | None, parsed: Parsed | None) -> None:
+        self._inner = inner
+        self._iterator: Any = None
+        self._streamwitness_link = link
+        self._parsed = parsed
+        self._dropped = weakref.finalize(self, _drop, parsed) if parsed is not None else None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner":  # not set yet: an object half made has nothing to delegate to
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def _enter(self) -> None:
+        if self._parsed is not None:
+            self._parsed.inside = True
+
+    def _hand_on(self, item: Any) -> None:
+        if self._parsed is not None:
+            self._parsed.inside = False
+            self._parsed.handing_on(item)
+
+    def _over(self, report: Callable[[Parsed], None]) -> None:
+        parsed = self._parsed
+        if parsed is not None:
+            parsed.inside = False
+            safely("client.watch", lambda: report(parsed))
+        if self._dropped is not None:
+            self._dropped.detach()
+
+
+def _drop(parsed: Parsed) -> None:
+    safely("client.watch", parsed.dropped)
+
+
+def _failed(error: BaseException) -> Callable[[Parsed], None]:
+    return lambda parsed: parsed.failed(error)
+
+
+class Watched(_Watching, Iterator[T]):
+    """A watched iterator or generator."""
+
+    def __iter__(self) -> Watched[T]:
+        return self
+
+    def __next__(self) -> T:
+        return self._step(lambda iterator: next(iterator))
+
+    def send(self, value: Any) -> T:
+        """As `generator.send`."""
+        return self._step(lambda iterator: iterator.send(value))
+
+    def throw(self, *error: Any) -> T:
+        """As `generator.throw`."""
+        return self._step(lambda iterator: iterator.throw(*error))
+
+    def close(self) -> Any:
+        """As the wrapped iterator's `close`; without one, the record ends here."""
+        self._over(Parsed.closed)
+        close = getattr(self._inner, "close", None)
+        return close() if close is not None else None
+
+    def __enter__(self) -> Watched[T]:
+        entered = self._inner.__enter__()
+        if entered is not self._inner:
+            self._iterator = iter(entered)
+        return self
+
+    def __exit__(self, *error: Any) -> Any:
+        self._over(Parsed.closed)
+        return self._inner.__exit__(*error)
+
+    def _step(self, step: Callable[[Any], T]) -> T:
+        if self._iterator is None:
+            self._iterator = iter(self._inner)
+        self._enter()
+        try:
+            item = step(self._iterator)
+        except StopIteration:
+            self._over(Parsed.finished)
+            raise
+        except BaseException as error:
+            self._over(_failed(error))
+            raise
+        self._hand_on(item)
+        return item
+
+
+class AsyncWatched(_Watching, AsyncIterator[T]):
+    """A watched async iterator or async generator."""
+
+    def __aiter__(self) -> AsyncWatched[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        return await self._step(lambda iterator: iterator.__anext__())
+
+    async def asend(self, value: Any) -> T:
+        """As `asyncgenerator.asend`."""
+        return await self._step(lambda iterator: iterator.asend(value))
+
+    async def athrow(self, *error: Any) -> T:
+        """As `asyncgenerator.athrow`."""
+        return await self._step(lambda iterator: iterator.athrow(*error))
+
+    async def aclose(self) -> Any:
+        """As the wrapped iterator's `aclose`; without one, the record ends here."""
+        self._over(Parsed.closed)
+        aclose = getattr(self._inner, "aclose", None)
+        return await aclose() if aclose is not None else None
+
+    async def __aenter__(self) -> AsyncWatched[T]:
+        entered = await self._inner.__aenter__()
+        if entered is not self._inner:
+            self._iterator = entered.__aiter__()
+        return self
+
+    async def __aexit__(self, *error: Any) -> Any:
+        self._over(Parsed.closed)
+        return await self._inner.__aexit__(*error)
+
+    async def _step(self, step: Callable[[Any], Any]) -> T:
+        if self._iterator is None:
+            self._iterator = self._inner.__aiter__()
+        self._enter()
+        try:
+            item: T = await step(self._iterator)
+        except StopAsyncIteration:
+            self._over(Parsed.finished)
+            raise
+        except BaseException as error:
+            self._over(_failed(error))
+            raise
+        self._hand_on(item)
+        return item
