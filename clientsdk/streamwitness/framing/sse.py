@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..events import Frame
-from ..semconv import MAX_FRAME_BYTES
+from streamwitness.events import Frame
+from streamwitness.semconv import MAX_FRAME_BYTES
 
 _BOM: Final = b"\xef\xbb\xbf"
 _FIELDS: Final = frozenset((b"data", b"event", b"id", b"retry"))
 _LF: Final = 0x0A
 _CR: Final = 0x0D
+_ENDS: Final = b"\n\r"
 _COLON: Final = 0x3A
 _HEAD: Final = 5
 """Bytes kept of a line that is skipped: enough to know a comment, and to know a `data` line."""
@@ -131,7 +132,7 @@ class SSEFramer:
         return data.removeprefix(_BOM)
 
     def _resume(self, data: bytes, frames: list[Frame]) -> int:
-        """Complete the open event, if it ends in this piece (with an LF and no CR); returns where the next one starts."""
+        """Go on with the open event in a piece with an LF and no CR; returns where in it the next event starts."""
         end = data.find(b"\n")
         if not self._size and not self._skipped and data.startswith(b"\n\n", end):
             self._line += data[:end]  # one line is all of it
@@ -179,8 +180,7 @@ class SSEFramer:
             data = data[1:]
         # bytes.splitlines, unlike str.splitlines, splits at LF, CR and CR LF only: exactly the standard's lines.
         for line in data.splitlines(keepends=True):
-            end = line[-1]
-            if end == _LF or end == _CR:
+            if line[-1] in _ENDS:
                 self._end_line(line, frames)
             else:
                 self._hold(line)

@@ -1,0 +1,88 @@
+"""Provider profiles: what an event says, and when a response is complete. One file each, one table of all."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from streamwitness.events import Reading
+
+from .generic import Generic
+from .objects import Unreadable
+from .openai_chat import OpenAIChat
+
+__all__ = ["PROFILES", "Profile", "Unreadable", "detect", "profile"]
+
+
+class Profile(Protocol):
+    """Turns the events of one response at one point into parts, pieces and completion.
+
+    One instance a response and point: it remembers which slots and finishes it has seen. Not thread-safe. The same
+    event gives the same Reading wherever it is read, so that two points can be compared.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its key in PROFILES."""
+
+    @property
+    def provider(self) -> str:
+        """Value of `gen_ai.provider.name`."""
+
+    @property
+    def delivers(self) -> int:
+        """Parts mask of the events that a reader of this format can hand on."""
+
+    @property
+    def complete(self) -> bool | None:
+        """Whether what was read so far is a whole answer; None where the format has no rule that we know."""
+
+    @property
+    def finish_reasons(self) -> tuple[str, ...]:
+        """Canonical finish reasons (semconv.FINISH_REASONS), one for each choice that has one."""
+
+    @property
+    def model(self) -> str | None:
+        """The model that the provider says it used."""
+
+    @property
+    def response_id(self) -> str | None:
+        """The provider's own id of the response."""
+
+    @property
+    def usage(self) -> tuple[int | None, int | None]:
+        """Input and output tokens, as last reported."""
+
+    def read(self, name: bytes, data: bytes) -> Reading:
+        """Read a framed event: its name and raw data field. Never raises; what cannot be decoded is MALFORMED."""
+
+    def read_object(self, obj: object) -> Reading:
+        """Read an event that a client has decoded already; gives what `read` gives for the same event.
+
+        Takes what JSON decodes to, the format's SDK objects, the raw data field as text, and objects with `data` and
+        `event` (a server-sent event of most SSE libraries). Raises Unreadable for anything else: the caller must
+        then mark its point unknown, since to record nothing would read as a loss.
+        """
+
+    @staticmethod
+    def matches(path: str, content_type: str, first: bytes) -> bool:
+        """Whether a response is of this format, by request path, content type and first data field (may be empty)."""
+
+
+PROFILES: Final[dict[str, type[Profile]]] = {
+    "openai_chat": OpenAIChat,
+    "generic": Generic,
+}
+"""All profiles by name; the first that matches is taken, and the last matches anything."""
+
+
+def detect(path: str, content_type: str, first: bytes = b"") -> Profile:
+    """A fresh profile for a response to `path`; `first` is the data field of its first event, where it is known."""
+    path = path.partition("?")[0].rstrip("/")
+    return next(made for made in PROFILES.values() if made.matches(path, content_type, first))()
+
+
+def profile(name: str) -> Profile:
+    """A fresh profile by name. Raises ValueError that lists the known ones."""
+    if name not in PROFILES:
+        raise ValueError(f"unknown provider profile {name!r}, known: {', '.join(PROFILES)}")
+    return PROFILES[name]()
