@@ -149,6 +149,7 @@ class Recorder:
             self._busy = True
             try:
                 self._turn(now)
+                self._bytes += size
                 payload = semantic = MISSING
                 if data is not None and self._payloads:
                     payload = self._sum_payload(name, data)
@@ -160,10 +161,11 @@ class Recorder:
                 if self._named:
                     self._follow(self.events if self.point == "egress" else of)
                 if self._rows_wanted:
-                    t = (now - self._block_start) // 1000
+                    # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
+                    t = (now - self._block_start) // 1000 if now > self._block_start else 0
+                    size = size if size < MISSING else MISSING - 1
                     self._buffer += _ROW.pack(of, parts, size, content, t, leg, leg_read, payload, semantic, result)
                 self._masks[parts] = self._masks.get(parts, 0) + 1
-                self._bytes += size
                 self._content += content
                 self._progress(now)
                 self._count += 1

@@ -1,0 +1,56 @@
+"""blocks.py: a block survives the wire, and a span that lies is refused with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamwitness import rows
+from streamwitness import semconv as sc
+from streamwitness.blocks import Block, BlockError
+
+BLOCK = Block(
+    stream="a" * 32, exchange="b" * 16, witness="c" * 16, recorder="d" * 16, point="applied", index=1, position=3,
+    row_count=2, rows=rows.encode({"of": [3, 4], "result": [6, 6]}, 2), final=True, attempt=1, hop=2, of="parsed",
+    delivers=7, expected=56, max_before=2, max_after=4, totals=dict.fromkeys(sc.TOTALS, 5), complete=True, end="eof",
+    total_parts=(1,) * len(sc.PARTS), semantic_s=1, semantic_o=2, content_marks=b"\0" * 8, legs=("e" * 16,),
+    slot_digests=("0/text/0 00000000 5",), end_detail="x", extra={"gen_ai.request.model": "m"},
+)  # fmt: skip
+
+
+def test_round_trip():
+    """Every field comes back from the attributes as it was."""
+    assert Block.parse(BLOCK.attributes()) == BLOCK
+
+
+def test_a_summary_has_no_rows():
+    """A summary says all but the rows."""
+    summary = Block.parse({key: value for key, value in BLOCK.attributes().items() if key != sc.ROWS} | {sc.BLOCK_SUMMARY: True})
+    assert (summary.summary, summary.rows, summary.row_count) == (True, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({sc.ID: "a" * 31}, "stream.id is not of the form"),
+        ({sc.ID: None}, "stream.id is missing"),
+        ({sc.EXCHANGE: 5}, "stream.exchange is int"),
+        ({sc.POINT: "nowhere"}, "stream.point is 'nowhere', known: source"),
+        ({sc.BLOCK_INDEX: -1}, "stream.block.index is negative"),
+        ({sc.BLOCK_INDEX: True}, "stream.block.index is bool"),
+        ({sc.BLOCK_ROWS: 513}, "at most 512"),
+        ({sc.BLOCK_POSITION: 1 << 40}, "go beyond stream.total.events"),
+        ({sc.BLOCK_INDEX: 1 << 63}, "does not fit 64 bits"),
+        ({sc.BLOCK_INDEX: 0}, "the first block is at"),
+        ({sc.ROWS: b"\x02"}, "stream.rows: rows have version 2"),
+        ({sc.ROWS: rows.encode({"of": [1]}, 1)}, "stream.rows: column 'of' has"),
+        ({sc.BLOCK_SUMMARY: True}, "with stream.rows"),
+        ({sc.END: "bored"}, "stream.end is 'bored', known at applied"),
+        ({sc.TOTAL_PARTS: ["a"]}, "not a list of counts"),
+        ({sc.LEGS: "x"}, "not a list of strings"),
+    ],
+)
+def test_lies_are_refused(change, says):
+    """Each impossible attribute is named, with what is wrong with it."""
+    attributes = {key: value for key, value in (BLOCK.attributes() | change).items() if value is not None}
+    with pytest.raises(BlockError, match=says):
+        Block.parse(attributes)
