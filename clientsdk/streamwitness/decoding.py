@@ -69,19 +69,19 @@ def _through(steps: list[Decoder], piece: bytes | bytearray | memoryview) -> Ite
 
 
 class _Inflater:
-    """gzip (also of several members) or deflate (with the zlib head that RFC 9110 wants, or raw as some send it)."""
+    """gzip; a body may be several members in a row."""
 
-    __slots__ = ("_alternative", "_bits", "_inflate")
+    __slots__ = ("_bits", "_inflate")
 
-    def __init__(self, bits: int, alternative: int | None = None) -> None:
-        self._bits, self._alternative = bits, alternative
+    def __init__(self, bits: int) -> None:
+        self._bits = bits
         self._inflate = zlib.decompressobj(bits)
 
     def __call__(self, piece: bytes | bytearray | memoryview) -> Iterator[bytes]:
         data = bytes(piece)
         full = False
         while data or full:
-            out = self._step(data)
+            out = self._inflate.decompress(data, STEP_BYTES)
             if out:
                 yield out
             full = len(out) == STEP_BYTES  # then zlib may hold some more, though it has taken all of the input
@@ -90,16 +90,24 @@ class _Inflater:
                 data, full = self._inflate.unused_data, False
                 self._inflate = zlib.decompressobj(self._bits)
 
-    def _step(self, data: bytes) -> bytes:
-        alternative, self._alternative = self._alternative, None
-        try:
-            return self._inflate.decompress(data, STEP_BYTES)
-        except zlib.error:
-            if alternative is None:
-                raise
-            self._bits = alternative
-            self._inflate = zlib.decompressobj(alternative)
-            return self._inflate.decompress(data, STEP_BYTES)
+
+class _Deflate:
+    """deflate: with the head of zlib, as RFC 9110 wants it, or raw, as some send it; its first two bytes tell."""
+
+    __slots__ = ("_head", "_inflate")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._inflate: _Inflater | None = None
+
+    def __call__(self, piece: bytes | bytearray | memoryview) -> Iterator[bytes]:
+        if self._inflate is None:
+            self._head = piece = self._head + bytes(piece)
+            if len(piece) < 2:
+                return
+            zlib_head = piece[0] & 0x0F == zlib.DEFLATED and int.from_bytes(piece[:2], "big") % 31 == 0  # RFC 1950 §2.2
+            self._inflate = _Inflater(zlib.MAX_WBITS if zlib_head else -zlib.MAX_WBITS)
+        yield from self._inflate(piece)
 
 
 class _Zstandard:
@@ -148,7 +156,7 @@ def _first_of(*names: str) -> Any:
 _MAKERS: Final[dict[str, Callable[[], Decoder]]] = {
     "gzip": lambda: _Inflater(16 + zlib.MAX_WBITS),
     "x-gzip": lambda: _Inflater(16 + zlib.MAX_WBITS),
-    "deflate": lambda: _Inflater(zlib.MAX_WBITS, -zlib.MAX_WBITS),
+    "deflate": _Deflate,
     "br": _brotli,
     "zstd": _Zstandard,
 }

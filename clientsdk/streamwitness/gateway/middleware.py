@@ -36,6 +36,8 @@ from .receiving import SharedReceive
 if TYPE_CHECKING:
     from streamwitness.observer import BodyObserver
 
+Piece = bytes | bytearray | memoryview
+
 GRACE_SECONDS: Final = 1.0
 """How long an unfinished answer with a final body waits for its app to return before it counts as `eof`.
 
@@ -133,6 +135,7 @@ class _Answer:
     async def send(self, message: Message) -> None:
         """The app's `send`: on to the server first, only then a look at it."""
         kind = message["type"]
+        piece = message.get("body", b"")  # a middleware outside may put another into the message (Starlette's GZip)
         if kind == "http.response.start":
             message = self._start(message)
         elif kind == "http.response.body" and not message.get("more_body", False):
@@ -143,7 +146,7 @@ class _Answer:
             self.close("disconnected", "send failed")
             raise
         if self._observer is not None:
-            self._sent(self._observer, kind, message)
+            self._sent(self._observer, kind, piece)
 
     def close(self, end: str, detail: str = "") -> None:
         """The answer has ended; the first end wins."""
@@ -185,18 +188,18 @@ class _Answer:
             observer.recorder.fault(error)
             self._decode = _nothing
 
-    def _sent(self, observer: BodyObserver, kind: str, message: Message) -> None:
+    def _sent(self, observer: BodyObserver, kind: str, piece: Piece) -> None:
         try:
             if kind == "http.response.start":
                 self._receive.watch()
             elif kind == "http.response.body":
-                self._observe(observer, message.get("body", b""))
+                self._observe(observer, piece)
             elif kind in ("http.response.pathsend", "http.response.zerocopysend"):
                 observer.fail(NotImplementedError(kind))
         except Exception as error:
             observer.fail(error)
 
-    def _observe(self, observer: BodyObserver, piece: bytes | bytearray | memoryview) -> None:
+    def _observe(self, observer: BodyObserver, piece: Piece) -> None:
         if observer.recorder.closed:
             return
         self._exchange.catch_up()
@@ -205,7 +208,7 @@ class _Answer:
         if self._final:
             self._finish(observer)
 
-    def _feed(self, observer: BodyObserver, piece: bytes | bytearray | memoryview) -> None:
+    def _feed(self, observer: BodyObserver, piece: Piece) -> None:
         if self._decode is None:
             observer.feed(piece)
             return
@@ -229,7 +232,7 @@ class _Answer:
             self.close("disconnected")
 
 
-def _nothing(_: bytes | bytearray | memoryview) -> Iterator[bytes]:
+def _nothing(_: Piece) -> Iterator[bytes]:
     return iter(())
 
 

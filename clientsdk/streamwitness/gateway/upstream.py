@@ -9,16 +9,19 @@ Only a completion that the provider gave as a whole is noted as unseen, for its 
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
-from streamwitness.client.tap import Tap
 from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
+from streamwitness.providers import detect
 from streamwitness.semconv import HEADER
 
 from .asgi import is_stream, media_type
 from .context import GatewayExchange, current
+
+if TYPE_CHECKING:
+    from streamwitness.client.tap import Tap
 
 Client = TypeVar("Client")
 
@@ -78,8 +81,6 @@ def _leg(exchange: GatewayExchange, response: Any) -> BodyObserver | None:
 
 def _may_be_answer(path: str, content_type: str) -> bool:
     """Whether a response that is no stream of ours may still hold model output: by its path, a completion."""
-    from streamwitness.providers import detect
-
     return media_type(content_type) == _WHOLE and detect(path, "text/event-stream").name != "generic"
 
 

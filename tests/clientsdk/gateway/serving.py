@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
+import socket
+import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -81,3 +84,71 @@ def until(condition: Callable[[], Any], seconds: float = 20.0) -> None:
         if time.monotonic() > over:
             raise AssertionError(f"did not come about in {seconds} s")
         pause.wait(0.005)
+
+
+class Gate:
+    """An app on a server's loop waits here until the test, in its own thread, lets it go on."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._opened: asyncio.Event | None = None
+
+    async def wait(self) -> None:
+        """Wait; for the app."""
+        self._opened = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        await self._opened.wait()
+
+    def open(self) -> None:
+        """Let go; for the test."""
+        until(lambda: self._loop is not None)
+        if self._loop is not None and self._opened is not None:
+            self._loop.call_soon_threadsafe(self._opened.set)
+
+
+def leave_after(port: int, text: bytes, *, reset: bool) -> None:
+    """A client that goes away once it has read `text`: with a FIN, or with a RST."""
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.settimeout(20)
+        client.sendall(f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}".encode())
+        seen = b""
+        while text not in seen:
+            seen += client.recv(65536)
+        if reset:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+async def drive(
+    app: Any,
+    *,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    method: str = "POST",
+    path: str = PATH,
+    receive: Any = None,
+    send: Any = None,
+) -> list[Any]:
+    """Run an ASGI app without a server; the messages that it sent. The client stays until the answer is whole."""
+    messages: list[Any] = []
+    request = [{"type": "http.request", "body": b"{}", "more_body": False}]
+
+    async def patient() -> Any:
+        if request:
+            return request.pop()
+        await asyncio.Event().wait()
+        return None
+
+    async def keep(message: Any) -> None:
+        messages.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0", "spec_version": "2.3"}, "http_version": "1.1", "method": method,
+        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "scheme": "http",
+        "headers": list(headers), "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+    }  # fmt: skip
+    await app(scope, receive or patient, send or keep)
+    return messages
+
+
+def body_of(messages: Sequence[Any]) -> bytes:
+    """The body in the messages of an app."""
+    return b"".join(bytes(message.get("body", b"")) for message in messages if message["type"] == "http.response.body")
