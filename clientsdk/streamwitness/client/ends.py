@@ -20,6 +20,9 @@ from typing import Final
 
 _MAX_CHAIN: Final = 16
 
+_HIDES_CAUSE: Final = frozenset(("httpcore", "httpcore2"))
+"""Packages that raise their mapped error `from None`, which leaves the cause in `__context__` only."""
+
 _BY_CLASS: Final = {
     "CancelledError": "cancelled",  # asyncio
     "Cancelled": "cancelled",  # trio
@@ -54,13 +57,14 @@ def _known(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and its explicit causes.
+    """The error and its causes.
 
-    Not `__context__`: it may be an exception of another connection that the host happened to be handling.
+    Not every `__context__`: it may be an exception of another connection that the host happens to be handling.
     """
     link: BaseException | None = error
     for _ in range(_MAX_CHAIN):
         if link is None:
             return
         yield link
-        link = link.__cause__
+        hidden = type(link).__module__.partition(".")[0] in _HIDES_CAUSE
+        link = link.__cause__ or (link.__context__ if hidden else None)

@@ -1,0 +1,23 @@
+"""A sink that every hook records into, and no proxies from the developer's own environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from streamwitness.testing import MemorySink, recording
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.fixture
+def sink() -> Iterator[MemorySink]:
+    """Everything recorded during the test."""
+    with recording() as memory:
+        yield memory
