@@ -36,12 +36,14 @@ _NO_STREAM: Final = "is it another database, or has nothing been sent yet? `stre
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def routes(store: Store, wall: Callable[[], int], query_key: str = "") -> list[Route]:
-    """The routes of the API on one store; `wall` tells the time in Unix ns."""
+def routes(
+    store: Store, wall: Callable[[], int], query_key: str = "", more_metrics: Callable[[], str] = str
+) -> list[Route]:
+    """The routes of the API on one store; `wall` tells the time in Unix ns, `more_metrics` what else to show."""
     guarded: dict[str, Handler] = {
         "/api/v1/streams": partial(_list, store, wall),
         "/api/v1/streams/{stream}": partial(_show, store),
-        "/metrics": partial(_metrics, store),
+        "/metrics": partial(_metrics, store, more_metrics),
     }
     out = [Route(path, _answering(handler, query_key), methods=["GET"]) for path, handler in guarded.items()]
     return [*out, Route("/healthz", _answering(partial(_health, store), ""), methods=["GET"])]
@@ -99,12 +101,11 @@ async def _show(store: Store, request: Request) -> Response:
     return JSONResponse(found.document or unjudged(found.stream, found.state, found.block_count))
 
 
-async def _metrics(store: Store, _request: Request) -> Response:
+async def _metrics(store: Store, more: Callable[[], str], _request: Request) -> Response:
     def read() -> str:
         with store.read() as connection:
-            return metrics.render(
-                queries.totals(connection), queries.states(connection), queries.watermarks(connection)
-            )
+            totals, states = queries.totals(connection), queries.states(connection)
+            return metrics.render(totals, states, queries.watermarks(connection)) + more()
 
     return Response(await run_in_threadpool(read), media_type=metrics.CONTENT_TYPE)
 

@@ -21,6 +21,11 @@ _DRIVERS: Final = {
 }
 
 
+_SETTLE_AFTER: Final = "seconds after the first closing record until a verdict is final without the rest"
+_IDLE_AFTER: Final = "seconds of silence after which a stream that never closed is given up"
+_QUERY_KEY: Final = "key that readers of verdicts must send; empty: whoever reaches the port"
+
+
 class DatabaseNameError(ValueError):
     """The text names no database that we can open; the message says which forms are known."""
 
@@ -40,33 +45,55 @@ class AnalyzerSettings:
     default_role: str = setting("", "what a record without a role may testify for: gateway, client or any")
     host: str = setting("127.0.0.1", "address to answer queries on")
     port: int = setting(4319, "port to answer queries on; 0 takes a free one")
-    query_key: str = setting("", "key that readers of verdicts must send; empty: whoever reaches the port", secret=True)
+    query_key: str = setting("", _QUERY_KEY, secret=True)
 
     def __post_init__(self) -> None:
-        require(self.settle_after >= 0, "settle_after", self.settle_after, "0 or more seconds")
-        require(self.idle_after >= 0, "idle_after", self.idle_after, "0 or more seconds")
+        _check(self)
         require(self.default_role in ("", *ROLES), "default_role", self.default_role, ", ".join(ROLES))
-        require(0 <= self.port <= 65535, "port", self.port, "0 to 65535")
+        require(bool(self.kafka), "kafka", self.kafka, "host:port")
         require(bool(self.topic), "topic", self.topic, "the name of a topic")
-        try:
-            database_url(self.database)
-        except DatabaseNameError as error:
-            require(False, "database", "not understood", str(error))
 
     @property
     def dead_topic(self) -> str:
         """Where messages go that cannot be decoded."""
         return f"{self.topic}_dead"
 
-    @property
-    def settle_after_ns(self) -> int:
-        """`settle_after` in nanoseconds."""
-        return int(self.settle_after * NANOSECONDS)
 
-    @property
-    def idle_after_ns(self) -> int:
-        """`idle_after` in nanoseconds."""
-        return int(self.idle_after * NANOSECONDS)
+@dataclass(frozen=True)
+class UpSettings:
+    """Settings of `streamwitness up`: the collector's bounds are read from their own variables."""
+
+    host: str = setting("127.0.0.1", "address to listen on")
+    port: int = setting(4318, "port to listen on; 0 takes a free one")
+    database: str = setting("streamwitness.db", "SQLite file, or postgresql://user@host/name")
+    settle_after: float = setting(30.0, _SETTLE_AFTER)
+    idle_after: float = setting(900.0, _IDLE_AFTER)
+    query_key: str = setting("", _QUERY_KEY, secret=True)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class ReaderSettings:
+    """Settings of `streamwitness streams` and `show`."""
+
+    server: str = setting("http://127.0.0.1:4318", "where `streamwitness up` or an analyzer answers queries")
+    query_key: str = setting("", "the server's query key, if it has one", secret=True)
+
+    def __post_init__(self) -> None:
+        good = self.server.startswith(("http://", "https://"))
+        require(good, "server", self.server, "http://host:port or https://host:port")
+
+
+def _check(settings: AnalyzerSettings | UpSettings) -> None:
+    require(settings.settle_after >= 0, "settle_after", settings.settle_after, "0 or more seconds")
+    require(settings.idle_after >= 0, "idle_after", settings.idle_after, "0 or more seconds")
+    require(0 <= settings.port <= 65535, "port", settings.port, "0 to 65535")
+    try:
+        database_url(settings.database)
+    except DatabaseNameError as error:
+        require(False, "database", "***", str(error))
 
 
 def database_url(name: str) -> str:

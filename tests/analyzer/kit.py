@@ -8,6 +8,7 @@ from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+
 from streamwitness import rows as rows_codec
 from streamwitness import semconv as sc
 from streamwitness.blocks import Block

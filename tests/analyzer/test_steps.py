@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+
 from streamwitness_analyzer.counting import ENDED, GAPS
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded

@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Final
 
 import msgspec
+
 from streamwitness.blocks import Block
 
 _encoder: Final = msgspec.msgpack.Encoder(order="sorted")

@@ -1,0 +1,97 @@
+"""The picture of a stream: one row a point, one mark an event, elided around the fault. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from .style import Style
+
+_TICK: Final = 10
+_UNREMARKABLE: Final = "oFcu"
+_LEGEND: Final = {"m": "out of place", "u": "not read", "?": "not known", "+": "one too many"}
+_ENDS: Final = {
+    "reset": "connection reset",
+    "protocol_error": "connection broken",
+    "cancelled": "cancelled",
+    "timeout": "gave up waiting",
+    "abandoned": "left unread",
+    "raised": "raised",
+    "unknown": "stopped",
+    "disconnected": "reader gone",
+    "shutdown": "shut down",
+}
+"""Ends worth a word beside the row; the ordinary ones say nothing."""
+_HELD: Final = {"partial": "records missing", "none": "no record"}
+
+Point = Mapping[str, Any]
+
+
+class _Window(NamedTuple):
+    """The columns that are shown: from `start`, `stop` excluded, of `length`."""
+
+    start: int
+    stop: int
+    length: int
+
+    @property
+    def lead(self) -> str:
+        return "…" if self.start else ""
+
+    @property
+    def tail(self) -> str:
+        return "…" if self.stop < self.length else ""
+
+
+def draw(points: Sequence[Point], style: Style) -> list[str]:
+    """The lines for the points of one exchange, ruler first, legend last (only for unusual marks)."""
+    if not points:
+        return []
+    labels = [style.plain(str(point["label"])) for point in points]
+    counts = [str(point["events"]) for point in points]
+    label_width = max(15, *map(len, labels))
+    count_width = max(2, *map(len, counts))
+    margin = 1 + label_width + 2 + count_width + 2
+    notes = [_note(point) for point in points]
+    room = max(20, style.width - margin - max(map(len, notes)) - 2)
+    window = _window([str(point["cells"]) for point in points], room)
+    lines = [" " * margin + _ruler(window)]
+    for point, label, count, note in zip(points, labels, counts, notes, strict=True):
+        cells = str(point["cells"])[window.start : window.stop]
+        row = style.cells(window.lead + cells + (window.tail if len(point["cells"]) > window.stop else ""))
+        lines.append(f" {label:<{label_width}}  {count:>{count_width}}  {row}" + (f"  {note}" if note else ""))
+    legend = _legend(points, style)
+    return lines + ([" " * margin + legend] if legend else [])
+
+
+def _note(point: Point) -> str:
+    said = [_ENDS.get(str(point["end"]), ""), _HELD.get(str(point["held"]), "")]
+    return ", ".join(word for word in said if word)
+
+
+def _window(rows: Sequence[str], room: int) -> _Window:
+    """All columns if they fit, else those around the first fault (the end of the stream where there is none)."""
+    length = max(map(len, rows))
+    if length <= room:
+        return _Window(0, length, length)
+    room -= 2  # the ellipses
+    faults = [at for row in rows for at, cell in enumerate(row) if cell not in _UNREMARKABLE]
+    middle = min(faults) if faults else length
+    start = min(max(0, middle - room // 2), length - room)
+    return _Window(start, start + room, length)
+
+
+def _ruler(window: _Window) -> str:
+    """Positions above their columns, every ten, as far as they fit beside each other."""
+    out = " " * len(window.lead)
+    shift = len(window.lead) - window.start
+    for position in range(-(-window.start // _TICK) * _TICK, window.stop, _TICK):
+        column = position + shift
+        if column > len(out) or not out.strip():
+            out = out.ljust(column) + str(position)
+    return out.rstrip()
+
+
+def _legend(points: Sequence[Point], style: Style) -> str:
+    seen = {cell for point in points for cell in str(point["cells"])}
+    return "  ".join(f"{style.glyph(cell)} {words}" for cell, words in _LEGEND.items() if cell in seen)

@@ -1,0 +1,140 @@
+"""Where `streams` and `show` read: a server over HTTP (nothing but the standard library), or a database."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from .config import DatabaseNameError
+
+_TIMEOUT: Final = 30
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+Parameters = Iterable[tuple[str, str]]
+
+
+class ReadFailed(Exception):
+    """The question could not be answered; the text says why and what to do."""
+
+
+class Reader(Protocol):
+    """Answers the two questions of the query API, with its documents."""
+
+    def streams(self, parameters: Parameters) -> dict[str, Any]:
+        """A page of rows: {"streams": […], "next": cursor or None}. Raises ReadFailed."""
+
+    def show(self, prefix: str) -> dict[str, Any]:
+        """The document of the one stream that begins like this. Raises ReadFailed."""
+
+
+class ServerReader:
+    """Asks `streamwitness up` or an analyzer."""
+
+    def __init__(self, server: str, query_key: str = "") -> None:
+        self._server = server.rstrip("/")
+        self._headers = {"authorization": f"Bearer {query_key}"} if query_key else {}
+        # A proxy for the world outside has no business with our own machine.
+        local = urllib.parse.urlsplit(server).hostname in _LOOPBACK
+        handlers = [urllib.request.ProxyHandler({})] if local else []
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def streams(self, parameters: Parameters) -> dict[str, Any]:
+        """See Reader."""
+        query = urllib.parse.urlencode(list(parameters))
+        return self._get("/api/v1/streams" + (f"?{query}" if query else ""))
+
+    def show(self, prefix: str) -> dict[str, Any]:
+        """See Reader."""
+        return self._get(f"/api/v1/streams/{urllib.parse.quote(prefix, safe='')}")
+
+    def _get(self, path: str) -> dict[str, Any]:
+        try:
+            with self._opener.open(
+                urllib.request.Request(self._server + path, headers=self._headers), timeout=_TIMEOUT
+            ) as response:
+                answer = json.load(response)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise ReadFailed(_told(error)) from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", error)
+            raise ReadFailed(
+                f"nothing answers at {self._server} ({reason}). Start it with `streamwitness up`, name another with "
+                "--server URL, or read a database without a server with --database FILE"
+            ) from error
+        if not isinstance(answer, dict):
+            raise ReadFailed(f"{self._server} is no streamwitness server")
+        return answer
+
+
+def _told(error: urllib.error.HTTPError) -> str:
+    """What the server said about a request that it refused."""
+    try:
+        body = json.load(error)
+        said = [body["error"], *body.get("candidates", ()), body["hint"]]
+    except (ValueError, KeyError, TypeError):
+        return f"{error.url} answers {error.code} {error.reason}: is it a streamwitness server?"
+    if error.code == 401:
+        said.append("(--query-key or STREAMWITNESS_QUERY_KEY)")
+    return "\n  ".join(said)
+
+
+class DatabaseReader:
+    """Reads a database directly; needs the extra `analyzer`."""
+
+    def __init__(self, name: str) -> None:
+        try:
+            from .store import Store, queries
+        except ModuleNotFoundError as error:
+            raise ReadFailed(
+                f"--database needs {error.name}, not installed here: pip install 'streamwitness[analyzer]'; "
+                "with --server URL nothing more is needed"
+            ) from error
+        if "://" not in name and not Path(name).expanduser().is_file():
+            raise ReadFailed(f"there is no database file {name!r}")
+        try:
+            self._store = Store(name)
+        except (DatabaseNameError, ValueError) as error:
+            raise ReadFailed(str(error)) from error
+        self._queries = queries
+
+    def streams(self, parameters: Parameters) -> dict[str, Any]:
+        """See Reader."""
+        import time
+
+        from .filters import FilterError, parse
+
+        try:
+            chosen = parse(parameters, time.time_ns())
+        except FilterError as error:
+            raise ReadFailed(str(error)) from error
+        page = self._read(lambda connection: self._queries.page(connection, chosen))
+        return {"streams": page.rows, "next": page.next}
+
+    def show(self, prefix: str) -> dict[str, Any]:
+        """See Reader."""
+        from .documents import unjudged
+
+        try:
+            found = self._read(lambda connection: self._queries.find(connection, prefix.lower()))
+        except self._queries.NotFound as error:
+            raise ReadFailed(f"{error}\n  `streamwitness streams` lists what is known") from error
+        except self._queries.Ambiguous as error:
+            raise ReadFailed("\n  ".join((str(error), *error.candidates, "give more digits"))) from error
+        return found.document or unjudged(found.stream, found.state, found.block_count)
+
+    def _read(self, question: Any) -> Any:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self._store.read() as connection:
+                return question(connection)
+        except SQLAlchemyError as error:
+            raise ReadFailed(f"the database cannot be read: {getattr(error, 'orig', None) or error}") from error
+        finally:
+            self._store.close()

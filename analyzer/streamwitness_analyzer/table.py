@@ -1,0 +1,70 @@
+"""A page of streams as a table: what to look at first, and how to go on from there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from .config import NANOSECONDS
+from .report import confidence_word
+from .style import Style
+
+_HEAD: Final = ("ID", "AGE", "CLIENT", "SENT→USED", "ENDING", "INTEGRITY", "VERDICT")
+_EMPTY: Final = "No such stream is known. `streamwitness demo` makes some; two lines of the README make your own."
+_SHORTEST: Final = 8
+_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+_COLOURS: Final = {"damaged": ("red",), "unproven": ("yellow",)}
+_OPEN: Final = {"open": "still running", "failed": "not judged", "provisional": "provisional"}
+
+Row = Mapping[str, Any]
+
+
+def render(page: Mapping[str, Any], style: Style, now: int) -> str:
+    """The table of a page of the query API; `now` in Unix ns. Ends without a line feed."""
+    rows: Sequence[Row] = page["streams"]
+    if not rows:
+        return (
+            "No such stream is known. `streamwitness demo` makes some; see the README for two lines that make your own."
+        )
+    digits = _digits([row["stream"] for row in rows])
+    texts = [_HEAD, *(_texts(row, digits, now) for row in rows)]
+    widths = [max(len(text[column]) for text in texts) for column in range(len(_HEAD))]
+    lines = [style.dress(_line(style, _HEAD, widths), "dim")]
+    lines += [
+        style.dress(_line(style, text, widths), *_COLOURS.get(row["integrity"], ()))
+        for text, row in zip(texts[1:], rows, strict=True)
+    ]
+    lines.append(f"Explain one: streamwitness show {rows[0]['stream'][:digits]}")
+    if page["next"]:
+        lines.append(f"More: --cursor {page['next']}")
+    return "\n".join(lines)
+
+
+def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
+    counts = "" if row["sent"] is None else f"{row['sent']}→{row['used']}"
+    said = [row["short"] or "", confidence_word(row["confidence"]), _OPEN.get(row["state"], "")]
+    return (
+        row["stream"][:digits],
+        _age(now - row["first_received_ns"]),
+        row["client"] or "",
+        counts,
+        row["ending"] or "",
+        row["integrity"] or "",
+        "  ".join(word for word in said if word),
+    )
+
+
+def _line(style: Style, text: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [f"{style.plain(cell):<{width}}" for cell, width in zip(text, widths, strict=True)]
+    return "  ".join(cells).rstrip()[: max(40, style.width)]
+
+
+def _age(nanoseconds: int) -> str:
+    seconds = max(0, nanoseconds // NANOSECONDS)
+    return next((f"{seconds // size}{unit}" for size, unit in _UNITS if seconds >= size), "0s")
+
+
+def _digits(ids: Sequence[str]) -> int:
+    """As many digits as tell these ids apart."""
+    wanted = len(set(ids))
+    return next((n for n in range(_SHORTEST, 32) if len({id_[:n] for id_ in ids}) == wanted), 32)
