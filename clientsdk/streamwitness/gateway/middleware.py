@@ -36,7 +36,7 @@ from .receiving import SharedReceive
 if TYPE_CHECKING:
     from streamwitness.observer import BodyObserver
 
-Piece = bytes | bytearray | memoryview
+Buffer = bytes | bytearray | memoryview
 
 GRACE_SECONDS: Final = 1.0
 """How long an unfinished answer with a final body waits for its app to return before it counts as `eof`.
@@ -46,7 +46,8 @@ exception only afterwards."""
 
 _HEADER: Final = HEADER.encode("ascii")
 _STOPS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
-"""How a server that stops ends its apps."""
+"""How a server that stops ends its apps. A timeout of a middleware outside looks the same: anyio hands the one on as
+the other."""
 _INSIDE: Final = "streamwitness.gateway"
 """Key in the scope of a request that has a StreamWitness around it; a second one inside passes it on untouched."""
 
@@ -124,8 +125,11 @@ class _Answer:
         with bound(self._exchange):
             try:
                 await app(self._scope, self._receive, self.send)
+            except _STOPS as stop:
+                self.close("shutdown", type(stop).__name__)
+                raise
             except BaseException as error:
-                self.close(_end_by(error), type(error).__name__)
+                self.close("raised", type(error).__name__)
                 raise
             else:
                 self.close(*(("eof",) if self._final else ("raised", "no final body")))
@@ -188,7 +192,7 @@ class _Answer:
             observer.recorder.fault(error)
             self._decode = _nothing
 
-    def _sent(self, observer: BodyObserver, kind: str, piece: Piece) -> None:
+    def _sent(self, observer: BodyObserver, kind: str, piece: Buffer) -> None:
         try:
             if kind == "http.response.start":
                 self._receive.watch()
@@ -199,7 +203,7 @@ class _Answer:
         except Exception as error:
             observer.fail(error)
 
-    def _observe(self, observer: BodyObserver, piece: Piece) -> None:
+    def _observe(self, observer: BodyObserver, piece: Buffer) -> None:
         if observer.recorder.closed:
             return
         self._exchange.catch_up()
@@ -208,7 +212,7 @@ class _Answer:
         if self._final:
             self._finish(observer)
 
-    def _feed(self, observer: BodyObserver, piece: Piece) -> None:
+    def _feed(self, observer: BodyObserver, piece: Buffer) -> None:
         if self._decode is None:
             observer.feed(piece)
             return
@@ -232,11 +236,5 @@ class _Answer:
             self.close("disconnected")
 
 
-def _nothing(_: Piece) -> Iterator[bytes]:
+def _nothing(_: Buffer) -> Iterator[bytes]:
     return iter(())
-
-
-def _end_by(error: BaseException) -> str:
-    """Whether an exception out of the app is its own or means that the server stops it."""
-    by_scope = isinstance(error, asyncio.CancelledError) and "cancel scope" in str(error)  # anyio: a timeout around us
-    return "shutdown" if isinstance(error, _STOPS) and not by_scope else "raised"
