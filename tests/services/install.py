@@ -9,7 +9,6 @@ import fcntl
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,26 +67,27 @@ def _install_packages() -> None:
         return
     print(f"services: apt-get install {' '.join(wanted)}", flush=True)
     with _quiet_services():
-        if not _apt(wanted):
-            _run(["apt-get", "-q", "update"])
-            _apt(wanted)
+        # The lists may be missing or name versions that are gone: only then are they worth fetching.
+        if not _apt("install", *wanted) and _apt("update", tell=True):
+            _apt("install", *wanted, tell=True)
 
 
-def _apt(packages: list[str]) -> bool:
-    """Asks for nothing and keeps any configuration that is there; False where the package lists are missing or old."""
+def _apt(action: str, *packages: str, tell: bool = False) -> bool:
+    """Runs apt-get, which asks nothing and keeps configuration that is there; with `tell`, says why it failed."""
     keep = ["-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold"]
-    return _run(["apt-get", "-q", "-y", "--no-install-recommends", *keep, "install", *packages])
-
-
-def _run(command: list[str]) -> bool:
-    """Runs an apt command with its output in a file; prints the tail if it failed."""
-    with tempfile.TemporaryFile() as output:
-        environ = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environ, check=False)
-        if done.returncode != 0:
-            output.seek(0)
-            tail = output.read().decode(errors="replace").splitlines()[-8:]
-            print(f"services: {' '.join(command)} failed:", *tail, sep="\n  ", flush=True)
+    command = ["apt-get", "-q", "-y", *keep, "--no-install-recommends", action, *packages]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        check=False,
+    )
+    if done.returncode != 0 and tell:
+        print(f"services: apt-get {action} failed:", *done.stdout.splitlines()[-8:], sep="\n  ", flush=True)
     return done.returncode == 0
 
 
