@@ -36,6 +36,9 @@ RESULTS: Final = frozenset(
 _TAKEN_UP: Final = frozenset(("applied", "partial", "stall_flushed"))
 """Results by which the event's content reached the answer."""
 
+_Note = Callable[[str, int | None, str], None]
+"""Called with an event's result, the parts applied (None: all or nothing), and the class of what was raised."""
+
 
 def applied(stream: Any) -> Applied:
     """The applied point of a stream: an instrumented SDK's stream, a watched iterator, or an observed response.
@@ -65,12 +68,12 @@ class Applied:
         note = self._state.begin(chunk, of) if self._state is not None else None
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             if note is not None:
-                note("raised", None)
+                note("raised", None, type(error).__name__)
             raise
         if note is not None:
-            note("applied", None)
+            note("applied", None, "")
 
     def report(
         self, chunk: Any, result: str = "applied", *, parts: Iterable[str] | None = None, of: int | None = None
@@ -83,7 +86,7 @@ class Applied:
             raise ValueError(f"unknown result {result!r}; known: {', '.join(sorted(RESULTS))}")
         mask = None if parts is None else _mask(parts)
         if self._state is not None:
-            self._state.begin(chunk, of)(result, mask)
+            self._state.begin(chunk, of)(result, mask, "reducer")
 
     def close(self) -> None:
         """The application is done with the stream. Idempotent."""
@@ -124,7 +127,7 @@ class _State:
         if link.parsed is not None:
             link.parsed.on_end.append(self._on_stream_end)
 
-    def begin(self, chunk: Any, of: int | None) -> Callable[[str, int | None], None]:
+    def begin(self, chunk: Any, of: int | None) -> _Note:
         """Look at `chunk` before the application may change it; the result is reported by calling what is returned."""
         if self._broken or self.recorder.closed:
             return _nothing
@@ -136,7 +139,7 @@ class _State:
         except Exception as error:
             self._fail(error)
             return _nothing
-        return lambda result, parts: self._record(position, reading, result, parts)
+        return lambda result, parts, detail: self._record(position, reading, result, parts, detail)
 
     def close(self) -> None:
         """End as the stream did; before the stream's end it is the application that stopped."""
@@ -148,12 +151,12 @@ class _State:
         before = self._link.parsed or self._link.tap
         self._close((before.end if before is not None else None) or "cancelled")
 
-    def _record(self, position: int, reading: Reading, result: str, parts: int | None) -> None:
+    def _record(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
         try:
             if parts is None:
                 parts = reading.parts if result in _TAKEN_UP else 0
             pieces = tuple(piece for piece in reading.pieces if PART[piece.part] & parts)
-            self.raised = "reducer" if result == "raised" else ""
+            self.raised = detail if result == "raised" else ""
             self.recorder.event(self._clock(), 0, parts, pieces, of=position, result=RESULT[result])
         except Exception as error:
             self._fail(error)
@@ -181,5 +184,5 @@ class _State:
         faults.fault("client.applied", error)
 
 
-def _nothing(_result: str, _parts: int | None) -> None:
+def _nothing(_result: str, _parts: int | None, _detail: str) -> None:
     """Nothing observes this stream."""

@@ -110,7 +110,11 @@ class Parsed:
 
     def _on_body_end(self, end: str) -> None:
         """The response was closed over the parser's head: `stream.close()`, the end of a `with` block."""
-        if not self.inside and CLIENT_ENDS.get(end) == "own":
+        if self.inside or CLIENT_ENDS.get(end) != "own":
+            return
+        if end == "abandoned":
+            self._close(end)
+        else:
             self.closed()
 
     def _guarded(self, action: Callable[[], None]) -> None:

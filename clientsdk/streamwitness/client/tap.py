@@ -33,7 +33,7 @@ class Tap:
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
         self.error: Reading | None = None
-        """The provider's error event, once one was seen."""
+        """The provider's newest error event, once one was seen."""
         self._waiting: list[bytes] = []
         self._blind = False
         self._since = 0
@@ -126,7 +126,7 @@ class Tap:
             listener(self.end or end)
 
     def _on_event(self, frame: Frame, reading: Reading) -> tuple[int, int] | None:
-        if reading.parts & ERROR and self.error is None:
+        if reading.parts & ERROR:
             self.error = reading
         return self._note_event(frame, reading) if self._note_event is not None else None
 
