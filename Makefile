@@ -22,7 +22,7 @@ venv: $(READY) ## make .venv with pinned dependencies
 $(READY): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "streamwitness needs Python 3.11 or newer; none found. \
 	Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "streamwitness needs Python 3.11 or \
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "streamwitness needs Python 3.11 or \
 	newer; $(PYTHON) is not one." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module. On Debian and Ubuntu: \
 	apt-get install python3-venv" >&2; exit 1; }
