@@ -1,0 +1,135 @@
+"""Who is suspected of a fault. The one rule, and nothing elsewhere decides blame (docs/design.md §7.1):
+
+    Suspects = the components from the last point where the event is known in place
+               to the next point where it is known not to be, for every such transition.
+
+One suspect: `certain`. More: `narrowed`. Seen, provably missing, seen again: `inconsistent`, and nobody is accused.
+Telemetry that is missing never makes a fault; it only widens who may have made one that is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
+
+from .align import Change, Hop
+from .places import judge_views
+from .records import Record
+from .view import View
+
+Confidence = Literal["certain", "narrowed", "inconsistent"]
+_NOBODY: Final[tuple[Component, ...]] = ()
+_SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A hop between two points that hold a record; `bridged` says that the points around it settled it."""
+
+    before: Record
+    after: Record
+    hop: Hop
+    peer: bool
+    bridged: bool = False
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """What lies between the two points."""
+        return between(self.before.point, self.after.point)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A proven change with its suspects; `seen` and `missing` are the records that prove it."""
+
+    change: Change
+    seen: Record
+    missing: Record
+    suspects: tuple[Component, ...]
+    confidence: Confidence
+
+
+def between(seen: Point, missing: Point) -> tuple[Component, ...]:
+    """The components on the way from one point to a later one."""
+    return tuple(COMPONENT_BEFORE[p] for p in POINTS[POINTS.index(seen) + 1 : POINTS.index(missing) + 1])
+
+
+def suspects(seen: Point, missing: Point, cleared: frozenset[Component] = frozenset()) -> tuple[Component, ...]:
+    """The rule. `cleared` are components whose own two points prove them innocent."""
+    return tuple(component for component in between(seen, missing) if component not in cleared)
+
+
+def attribute(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
+    """Faults of one path with their suspects, and its steps after unproven ones were bridged (§7.2 rule 9)."""
+    faults = [_fault(step.before, step.after, change) for step in steps for change in step.hop.changes]
+    faults = _contradicted(steps, faults)
+    bridged, more = _bridge(steps)
+    return bridged, faults + more
+
+
+def _fault(seen: Record, missing: Record, change: Change, cleared: frozenset[Component] = frozenset()) -> Fault:
+    suspected = suspects(seen.point, missing.point, cleared)
+    vouched = seen.vouched and missing.vouched
+    confidence: Confidence = "certain" if len(suspected) == 1 and vouched else "narrowed" if suspected else "inconsistent"
+    return Fault(change, seen, missing, suspected, confidence)
+
+
+# --------------------------------------------------------------------------- seen, missing, seen again
+
+
+def _contradicted(steps: Sequence[Step], faults: list[Fault]) -> list[Fault]:
+    """Faults of two hops that take each other back accuse nobody: the point between them testifies wrongly."""
+    doubtful: set[int] = set()
+    for i, first in enumerate(steps):
+        for second in steps[i + 1 :]:
+            if first.hop.changes and second.hop.changes and _take_back(first, second):
+                doubtful |= {id(c) for c in (*first.hop.changes, *second.hop.changes)}
+    return [
+        replace(f, suspects=_NOBODY, confidence="inconsistent") if id(f.change) in doubtful else f for f in faults
+    ]
+
+
+def _take_back(first: Step, second: Step) -> bool:
+    """Whether what the first hop lacks is there again behind the second, or the two together changed nothing."""
+    views = [View(r, "semantic") for r in (first.before, first.after, second.before, second.after)]
+    if not all(view.digests for view in views):
+        return False
+    a, x, y, c = views
+    if judge_views(a, c, peer=second.peer).status == "intact":
+        return True
+    added = {v for change in second.hop.changes if change.kind in _SURPLUS for v, _ in change.values}
+    return any(a.counts[v] > x.counts[v] and c.counts[v] > y.counts[v] for v in added)
+
+
+# --------------------------------------------------------------------------- rule 9
+
+
+def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
+    """Compare the points around an unproven hop; an intact neighbour makes certain what is otherwise narrowed."""
+    out, faults = list(steps), []
+    for i in range(len(steps) - 1):
+        one, two = out[i], out[i + 1]
+        if "unproven" not in (one.hop.status, two.hop.status) or "faulty" in (one.hop.status, two.hop.status):
+            continue
+        if not _comparable(one.before, two.after):
+            continue
+        around = judge_views(View(one.before, "semantic"), View(two.after, "semantic"), peer=one.peer and two.peer)
+        if around.status == "intact":
+            out[i : i + 2] = [_settled(one), _settled(two)]
+        cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
+        faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]
+        if around.changes:
+            out[i : i + 2] = [replace(one, bridged=True), replace(two, bridged=True)]
+    return out, faults
+
+
+def _comparable(before: Record, after: Record) -> bool:
+    """Whether two points that are no neighbours count the same judged events (a gateway may cut them otherwise)."""
+    return before.point == "egress" and after.point == "parsed"
+
+
+def _settled(step: Step) -> Step:
+    return replace(step, hop=Hop("intact", prefix=step.hop.prefix, unread=step.hop.unread), bridged=True)

@@ -1,0 +1,57 @@
+"""How many events were sent, and how many of them reached the application."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .attribute import Step
+from .path import Path
+from .records import Record
+
+_LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
+_ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
+
+
+def counts(path: Path) -> tuple[int, int | None]:
+    """(sent, used): sent by the gateway, else by the most upstream point known; used by the last client point held.
+
+    What an SDK consumes by design counts as used, an invented event as received. None: no client point is held.
+    """
+    egress = path.record("egress")
+    first = egress or (path.records[0] if path.records else None)
+    sent = first.events if first is not None else 0
+    client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
+    if not client:
+        return sent, None
+    used = _first(path, client[0], egress)
+    for step in path.steps:
+        if step.before in client:
+            used = _through(path, step, used)
+    return sent, used
+
+
+def _first(path: Path, record: Record, egress: Record | None) -> int:
+    if record.point == "wire" or egress is None:
+        return record.events
+    step = next(step for step in path.steps if step.after is record)
+    return _through(path, step, egress.events)
+
+
+def _through(path: Path, step: Step, before: int) -> int:
+    after = step.after
+    have = path.named.used if after.point == "applied" and path.named is not None else after.events
+    if not step.peer:
+        return have
+    if step.hop.status == "unproven":
+        return min(before, have + _consumed(step))
+    lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)
+    added = sum(c.count for c in step.hop.changes if c.kind in _ADDED)
+    return before - lost + added
+
+
+def _consumed(step: Step) -> int:
+    """Events without model output that the point did not hand on, by design as far as anybody knows."""
+    if step.after.point == "applied":
+        return 0
+    quiet = step.before.events - step.before.total("judged")
+    return max(0, quiet - (step.after.events - step.after.total("judged")))

@@ -1,0 +1,103 @@
+"""Fewest-change comparison of two known sequences, and every place that any such explanation touches.
+
+Indel distance (insertions and deletions only) after Myers 1986, bounded. Equal neighbours make many explanations
+equally short; an honest range is the union over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+BOUND: Final = 64
+_FAR: Final = 1 << 30
+_Row = dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """`removed` are the places of a, `added` those of b, that some explanation with `distance` changes touches."""
+
+    distance: int
+    removed: frozenset[int]
+    added: frozenset[int]
+
+
+def distance(a: Sequence[Hashable], b: Sequence[Hashable]) -> int | None:
+    """Insertions and deletions that make b of a; None beyond the bound."""
+    n, m = len(a), len(b)
+    if abs(n - m) > BOUND:
+        return None
+    furthest = {1: 0}
+    for d in range(min(n + m, BOUND) + 1):
+        for k in range(-d, d + 1, 2):
+            x = _step(furthest, k, d)
+            while x < n and x - k < m and a[x] == b[x - k]:
+                x += 1
+            furthest[k] = x
+            if x >= n and x - k >= m:
+                return d
+    return None
+
+
+def _step(furthest: dict[int, int], k: int, d: int) -> int:
+    if k == -d or (k != d and furthest.get(k - 1, -1) < furthest.get(k + 1, -1)):
+        return furthest[k + 1]
+    return furthest[k - 1] + 1
+
+
+def edits(a: Sequence[Hashable], b: Sequence[Hashable]) -> Edits | None:
+    """All fewest-change explanations of b from a together; None beyond the bound."""
+    d = distance(a, b)
+    if d is None:
+        return None
+    n, m = len(a), len(b)
+    ahead = _costs(a, b, d)
+    behind = _costs(a[::-1], b[::-1], d)
+    removed: set[int] = set()
+    added: set[int] = set()
+    for i, row in enumerate(ahead):
+        for j, cost in row.items():
+            if i < n and cost + 1 + behind[n - i - 1].get(m - j, _FAR) == d:
+                removed.add(i)
+            if j < m and cost + 1 + behind[n - i].get(m - j - 1, _FAR) == d:
+                added.add(j)
+    return Edits(d, frozenset(removed), frozenset(added))
+
+
+def matching(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]] | None:
+    """One fewest-change explanation as the pairs of places that it keeps; None beyond the bound."""
+    d = distance(a, b)
+    if d is None:
+        return None
+    ahead = _costs(a, b, d)
+    i, j = len(a), len(b)
+    pairs: list[tuple[int, int]] = []
+    while i and j:
+        cost = ahead[i][j]
+        if a[i - 1] == b[j - 1] and ahead[i - 1].get(j - 1, _FAR) == cost:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+        elif ahead[i - 1].get(j, _FAR) + 1 == cost:
+            i -= 1
+        else:
+            j -= 1
+    return pairs[::-1]
+
+
+def _costs(a: Sequence[Hashable], b: Sequence[Hashable], d: int) -> list[_Row]:
+    """For each i the cost of making b[:j] of a[:i], for every j within d of i whose cost is at most d."""
+    rows: list[_Row] = []
+    above: _Row = {}
+    for i in range(len(a) + 1):
+        row: _Row = {}
+        for j in range(max(0, i - d), min(len(b), i + d) + 1):
+            cost = 0 if i == j == 0 else min(above.get(j, _FAR), row.get(j - 1, _FAR)) + 1
+            if i and j and a[i - 1] == b[j - 1]:
+                cost = min(cost, above.get(j - 1, _FAR))
+            if cost <= d:
+                row[j] = cost
+        rows.append(row)
+        above = row
+    return rows

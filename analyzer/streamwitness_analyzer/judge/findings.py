@@ -1,0 +1,170 @@
+"""A fault as people and programs read it: its place in the sequence, its evidence, its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from streamwitness.semconv import COMPONENTS, POINTS, ROLE_POINTS, Point
+
+from . import words
+from .align import Span
+from .attribute import Fault, Step
+from .path import Path
+from .places import Mapper, back, same
+from .records import Record
+from .view import Axis, View
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault, placed on the path's axis. `about`: the place is the shortest story, not proven."""
+
+    fault: Fault
+    sequence: Span
+    about: bool
+    axis: Point
+    content_bytes: int | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Two paths through one gateway tell its faults once."""
+        change = self.fault.change
+        return (
+            self.fault.seen.recorder, self.fault.missing.recorder, change.kind, change.side, change.span, change.count,
+        )  # fmt: skip
+
+    @property
+    def short(self) -> str:
+        """For a list."""
+        change = self.fault.change
+        return words.short_finding(change.kind, self.fault.suspects, self.sequence, self.about, change.count)
+
+    @property
+    def headline(self) -> str:
+        """For a report."""
+        change = self.fault.change
+        return words.headline_finding(change.kind, self.fault.suspects, change.count, change.exact)
+
+    @property
+    def sentence(self) -> str:
+        """In plain language."""
+        change = self.fault.change
+        places = {
+            "seen": words.label(self.fault.seen.point),
+            "missing": words.label(self.fault.missing.point),
+            "where": words.where(self.sequence, self.about),
+        }
+        return words.explained(change.kind, change.count, change.exact, places)
+
+    @cached_property
+    def evidence(self) -> dict[str, str]:
+        """What both points testify."""
+        change, seen, missing = self.fault.change, self.fault.seen, self.fault.missing
+        place = words.where(change.span, not change.placed)
+        held = "its record is complete" if missing.closed else "its closing block is not held"
+        note = f"; {change.note}" if change.note else ""
+        if change.side == "after":
+            return {
+                "seen": f"{words.label(missing.point)} has {place} at its own count, {words.events(change.count)} more{note}",
+                "missing": f"{words.label(seen.point)} never had it (or not so often); its record is complete",
+            }
+        return {
+            "seen": f"{words.label(seen.point)} had {place} at its own count",
+            "missing": f"{words.label(missing.point)} does not have it in its place; {held}{note}",
+        }
+
+    def document(self) -> dict[str, Any]:
+        """The finding in JSON types."""
+        fault, change = self.fault, self.fault.change
+        return {
+            "kind": change.kind,
+            "suspects": [c for c in COMPONENTS if c in fault.suspects],
+            "confidence": fault.confidence,
+            "count": change.count,
+            "exact": change.exact,
+            "sequence": list(self.sequence),
+            "about": self.about,
+            "axis": self.axis,
+            "exchange": fault.seen.exchange,
+            "between": [fault.seen.point, fault.missing.point],
+            "roles": [_role(fault.seen), _role(fault.missing)],
+            "content_bytes": self.content_bytes,
+            "evidence": dict(self.evidence),
+            "sentence": self.sentence,
+        }
+
+
+def _role(record: Record) -> str:
+    return next(role for role, points in ROLE_POINTS.items() if record.point in points)
+
+
+def findings_of(path: Path) -> list[Finding]:
+    """The faults of a path in path order, each with its place."""
+    order = sorted(path.faults, key=lambda f: (POINTS.index(f.missing.point), f.change.span, f.change.kind))
+    return [_finding(path, fault) for fault in order]
+
+
+def _finding(path: Path, fault: Fault) -> Finding:
+    change = fault.change
+    record = fault.seen if change.side == "before" else fault.missing
+    axis, mappers = _way(path, record)
+    span, sure = change.span, change.placed
+    if change.kind == "duplicate" and change.side == "after" and fault.missing.point != "egress":
+        if original := _original(fault):
+            span, record = original, fault.seen
+            axis, mappers = _way(path, record)
+    for mapper in mappers:
+        (low, first), (high, last) = mapper(span[0]), mapper(span[1])
+        span, sure = (low, max(low, high)), sure and first and last
+    return Finding(fault, span, not sure, axis, _content(fault))
+
+
+def _way(path: Path, record: Record) -> tuple[Point, list[Mapper]]:
+    """The axis of a record's positions, and the hops back to it: gateway out, else the first point held."""
+    if record.point in ("source", "ingress"):
+        return record.point, []
+    mappers: list[Mapper] = []
+    at = record
+    while at.point != "egress":
+        step = next((s for s in path.steps if s.after is at and s.before.point != "ingress"), None)
+        if step is None:
+            break
+        mappers.append(_mapper(path, step))
+        at = step.before
+    return at.point, mappers
+
+
+def _mapper(path: Path, step: Step) -> Mapper:
+    if step.after.point == "applied":
+        return same
+    return back(*_views(step.before, step.after), step.hop.status == "intact")
+
+
+def _views(before: Record, after: Record) -> tuple[View, View]:
+    axis: Axis = "payload" if (before.point, after.point) == ("egress", "wire") else "semantic"
+    return View(before, axis), View(after, axis)
+
+
+def _original(fault: Fault) -> Span | None:
+    """The event that was doubled, where it stood once."""
+    before, after = _views(fault.seen, fault.missing)
+    wanted = {value for value, _ in fault.change.values}
+    places = [p for p, v in zip(before.positions, before.values, strict=True) if v in wanted and p is not None]
+    return (places[0], places[-1]) if places and len(places) == len(wanted) else None
+
+
+def _content(fault: Fault) -> int | None:
+    """Content bytes concerned; None where it is not known which events they are."""
+    change = fault.change
+    before, after = _views(fault.seen, fault.missing)
+    view = before if change.side == "before" else after
+    if change.values:
+        return sum(count * view.content.get(value, 0) for value, count in change.values)
+    if not change.placed:
+        return None
+    low, high = change.span
+    known = zip(View(view.record, "semantic").positions, View(view.record, "semantic").values, strict=True)
+    sizes = View(view.record, "semantic").content
+    return sum(sizes.get(v, 0) for p, v in known if p is not None and v is not None and low <= p <= high)

@@ -1,0 +1,157 @@
+"""The hops of one path, from what the gateway read to what the application used, each judged with its own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamwitness.semconv import CLIENT_ENDS, PART, PARTS, Point
+
+from .align import Change, Hop
+from .attribute import Fault, Step, attribute, suspects
+from .named import Named, carrying, compare_named
+from .parts import ends_with_terminal, positions_with
+from .places import judge_views
+from .records import Exchange, Record
+from .upstream import Upstream, judge_upstream
+from .view import View
+
+_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
+_JUDGED: Final = sum(
+    PART[name]
+    for name in ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
+)
+
+
+@dataclass(slots=True)
+class Path:
+    """One exchange as one client process saw it: records in path order, the hops between, the faults."""
+
+    exchange: Exchange
+    upstream: Upstream
+    records: list[Record]
+    steps: list[Step] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    named: Named | None = None
+    ambiguous: tuple[Point, ...] = ()
+    """Points of which one process holds several records."""
+
+    def record(self, point: Point) -> Record | None:
+        """The record of a point on this path."""
+        return next((r for r in self.records if r.point == point), None)
+
+
+def paths(exchange: Exchange) -> list[Path]:
+    """Every path of an exchange: one for each client process, or that of the gateway alone."""
+    egress = _only(exchange.at("egress"))
+    upstream = judge_upstream(exchange, egress)
+    witnesses = sorted({r.witness for r in exchange.records if r.point in _CLIENT})
+    return [_path(exchange, upstream, egress, witness) for witness in witnesses or [""]]
+
+
+def _only(records: Sequence[Record]) -> Record | None:
+    return records[0] if len(records) == 1 else None
+
+
+def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness: str) -> Path:
+    here = {point: exchange.at(point, witness) for point in _CLIENT}
+    chain = [egress, *(_only(records) for records in here.values())]
+    records = [record for record in (upstream.leg, *chain) if record is not None]
+    ambiguous = [point for point, found in here.items() if len(found) > 1]
+    if len(exchange.at("egress")) > 1:
+        ambiguous.append("egress")
+    path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous))
+    path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
+    path.faults += _rejected(path)
+    return path
+
+
+def _steps(path: Path, chain: list[Record]) -> list[Step]:
+    steps: list[Step] = []
+    leg, hop = path.upstream.leg, path.upstream.hop
+    if leg is not None and hop is not None and chain and chain[0].point == "egress":
+        steps.append(Step(leg, chain[0], hop, peer=True))
+    due = True
+    for before, after in zip(chain, chain[1:], strict=False):
+        peer = due and ended_by_peer(after, before)
+        steps.append(Step(before, after, _hop(path, before, after, peer), peer))
+        due = due and (after.closing is None or ended_by_peer(after, None))
+    return steps
+
+
+def ended_by_peer(record: Record, before: Record | None) -> bool:
+    """Whether a reader's end was made by its peer, so that it is accountable for all that was sent (§5 rule 7).
+
+    A stop at a terminal counts as that; at `wire` only when the last event at `before` is known to be the terminal
+    (`before` None: do not ask).
+    """
+    if record.end is None:
+        return False
+    if record.end == "stopped_at_terminal":
+        return record.point != "wire" or before is None or ends_with_terminal(before)
+    return CLIENT_ENDS.get(record.end) == "peer"
+
+
+def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
+    if after.point == "applied":
+        return _applied(path, before, after, peer)
+    if (before.point, after.point) == ("egress", "wire"):
+        return _transport(before, after, peer)
+    withheld = _JUDGED & ~after.delivers
+    if any(before.part(name) for name in PARTS if PART[name] & withheld):
+        return Hop("unproven", reason="it does not hand on every kind of content by design")
+    hop = judge_views(View(before, "semantic"), View(after, "semantic"), peer=peer)
+    return _with_error(hop, before, after, peer)
+
+
+def _transport(before: Record, after: Record, peer: bool) -> Hop:
+    hop = judge_views(View(before, "payload"), View(after, "payload"), peer=peer)
+    if hop.status != "faulty" or peer or not _rewritten(before, after):
+        return hop
+    span = (0, max(0, after.events - 1))
+    return Hop("faulty", (Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise"),))
+
+
+def _rewritten(before: Record, after: Record) -> bool:
+    """Whether not one event came as it was sent, while what they say is the same."""
+    a, b = View(before, "payload"), View(after, "payload")
+    same_words = judge_views(View(before, "semantic"), View(after, "semantic"), peer=False).status == "intact"
+    return same_words and not a.counts.keys() & b.counts.keys()
+
+
+def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
+    """An error event that was read and not handed on, by a parser that hands errors on."""
+    swallowed = before.part("error") and not after.part("error") and after.delivers & PART["error"]
+    if not (swallowed and peer and after.closed):
+        return hop
+    places = positions_with(before, PART["error"])
+    span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
+    change = Change("gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed")
+    return Hop("faulty", (*hop.changes, change), hop.prefix, hop.unread)
+
+
+def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
+    of = next((block.of for block in after.blocks if block.of), None)
+    if of != before.point:
+        return Hop("unproven", reason="its rows name the events of a point that is not held")
+    path.named = compare_named(before, carrying(View(before, "semantic")), after, peer=peer)
+    return path.named.hop
+
+
+def _rejected(path: Path) -> list[Fault]:
+    """Rejections are the reducer's (or answer to the source) only where every hop before is intact."""
+    if path.named is None or not path.named.rejected or not path.steps:
+        return []
+    last = path.steps[-1]
+    if any(step.hop.status != "intact" for step in path.steps[:-1]) or last.after.point != "applied":
+        return []
+    content = carrying(View(last.before, "semantic"))
+    places = [p for p in path.named.rejected if p in content]
+    if not places:
+        return []
+    span = (places[0], places[-1])
+    note = "rejected as " + ", ".join(sorted({path.named.rejected[p] for p in places}))
+    change = Change("gap", len(places), True, "before", span, span, len(places) == span[1] - span[0] + 1, note=note)
+    blamed = ("source", *suspects(last.before.point, "applied"))
+    return [Fault(change, last.before, last.after, blamed, "narrowed")]

@@ -1,0 +1,266 @@
+"""Blocks of one stream sorted into exchanges, witnesses and records; what contradicts itself is set aside whole.
+
+A record is what one recorder, at one point of one exchange, has told. Two blocks of a record that cannot both be
+true discredit their whole witness (docs/design.md §7.1): a process that miscounts once proves nothing any more.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import (
+    CLIENT_ENDS,
+    DROPPED_BLOCKS,
+    EGRESS_ENDS,
+    OBSERVER_FAULT,
+    PARTS,
+    POINTS,
+    ROLE_POINTS,
+    Point,
+)
+
+_WHOLE: Final = frozenset(("any", "gateway", "client"))
+_TESTIMONY: Final = (
+    "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
+    "leg", "legs", "of", "delivers", "expected", "max_before", "max_after", "regressions", "totals", "total_parts",
+    "payload_s", "payload_o", "semantic_s", "semantic_o", "content_marks", "slot_digests", "complete", "end",
+)  # fmt: skip
+"""What two copies of a block must agree on. Not times, resource or `extra`: a later copy may count more drops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One recorder's testimony, as far as it can be held to it.
+
+    `blocks` are in order, at most one an index; after an observer fault (`faulted`) only those before it, and
+    `closing` is then only a witness of how the point ended.
+    """
+
+    recorder: str
+    witness: str
+    exchange: str
+    point: Point
+    attempt: int
+    hop: int
+    leg: int | None
+    delivers: int
+    blocks: tuple[Block, ...]
+    closing: Block | None
+    faulted: bool
+    lost: int
+    """Blocks known to exist that are not held (rows that only a summary speaks of included)."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the closing block is held and stands behind all that came before it."""
+        return self.closing is not None and not self.faulted
+
+    @property
+    def end(self) -> str | None:
+        """How the point ended; None while its closing block is not held."""
+        return self.closing.end if self.closing is not None else None
+
+    @property
+    def own_end(self) -> bool:
+        """Whether this side ended it (not the peer, not at a terminal)."""
+        ends = EGRESS_ENDS if self.point == "egress" else CLIENT_ENDS
+        return self.end is not None and ends.get(self.end) == "own"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the provider's completion rule was satisfied here."""
+        return self.closing is not None and bool(self.closing.complete)
+
+    @property
+    def events(self) -> int:
+        """Events known to have been seen here."""
+        return self.blocks[-1].totals["events"] if self.blocks else 0
+
+    @property
+    def vouched(self) -> bool:
+        """Whether every block came with a key whose role is known; without it nothing is ever certain."""
+        return all(block.role in _WHOLE for block in self.blocks)
+
+    @property
+    def held(self) -> str:
+        """`full`, `partial` or `none`."""
+        if not self.blocks:
+            return "none"
+        return "full" if self.closed and not self.lost else "partial"
+
+    def total(self, name: str) -> int:
+        """A cumulative counter through the last block held."""
+        return self.blocks[-1].totals[name] if self.blocks else 0
+
+    def part(self, name: str) -> int:
+        """Events that carried this part, through the last block held."""
+        return self.blocks[-1].total_parts[PARTS.index(name)] if self.blocks else 0
+
+    def told(self, key: str) -> object:
+        """The last value told for an attribute outside the contract (`gen_ai.*`, …)."""
+        for block in (*((self.closing,) if self.closing else ()), *reversed(self.blocks)):
+            if (value := block.extra.get(key)) is not None:
+                return value
+        return None
+
+
+@dataclass(slots=True)
+class Exchange:
+    """The records of one HTTP response; `expected` are the points that should have testified."""
+
+    id: str
+    attempt: int
+    hop: int
+    records: list[Record] = field(default_factory=list)
+    expected: frozenset[Point] = frozenset()
+
+    def at(self, point: Point, witness: str | None = None) -> list[Record]:
+        """Records of a point, of one witness or of all."""
+        return [r for r in self.records if r.point == point and witness in (None, r.witness)]
+
+
+@dataclass(slots=True)
+class Testimony:
+    """All that a stream's blocks say, and what had to be left out of it."""
+
+    exchanges: list[Exchange]
+    conflicts: int = 0
+    """Witnesses set aside because their blocks contradict each other."""
+    refused: int = 0
+    """Blocks of points that the sender's role may not testify for."""
+
+    @property
+    def records(self) -> list[Record]:
+        """Every record of every exchange."""
+        return [record for exchange in self.exchanges for record in exchange.records]
+
+
+def collect(blocks: Iterable[Block], distrusted: frozenset[str] = frozenset()) -> Testimony:
+    """Sort blocks, in any order and with repetitions, into exchanges; `distrusted` witnesses are set aside."""
+    allowed, refused = _by_role(blocks)
+    recorders: dict[str, list[Block]] = defaultdict(list)
+    for block in allowed:
+        recorders[block.recorder].append(block)
+    merged = {recorder: _merge(group) for recorder, group in recorders.items()}
+    doubtful = distrusted | {b.witness for r, g in recorders.items() if merged[r] is None for b in g}
+    records = [_record(group) for group in merged.values() if group and group[0].witness not in doubtful]
+    exchanges = _exchanges(records, allowed)
+    return Testimony(exchanges, conflicts=len(doubtful), refused=refused)
+
+
+def contributes(block: Block) -> bool:
+    """Whether the sender's role may testify for the block's point."""
+    return block.role not in ROLE_POINTS or block.point in ROLE_POINTS[block.role]  # type: ignore[index]
+
+
+def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
+    every = list(blocks)
+    allowed = [block for block in every if contributes(block)]
+    return allowed, len({(b.recorder, b.index, b.summary) for b in every}) - len(
+        {(b.recorder, b.index, b.summary) for b in allowed}
+    )
+
+
+def _merge(group: Sequence[Block]) -> list[Block] | None:
+    """One block an index, the full one before its summary; None when two of them contradict each other."""
+    chosen: dict[int, Block] = {}
+    for block in sorted(group, key=lambda b: (b.index, b.summary)):
+        known = chosen.setdefault(block.index, block)
+        if known is not block and not _agree(known, block):
+            return None
+    ordered = list(chosen.values())
+    return ordered if _consistent(ordered) else None
+
+
+def _agree(a: Block, b: Block) -> bool:
+    same_rows = a.summary or b.summary or a.rows == b.rows
+    same_fault = a.extra.get(OBSERVER_FAULT) == b.extra.get(OBSERVER_FAULT)
+    return same_rows and same_fault and all(getattr(a, name) == getattr(b, name) for name in _TESTIMONY)
+
+
+def _consistent(blocks: Sequence[Block]) -> bool:
+    first = blocks[0]
+    same = all(
+        (b.exchange, b.witness, b.point, b.of, b.leg) == (first.exchange, first.witness, first.point, first.of, first.leg)
+        for b in blocks
+    )
+    return same and _starts_at_zero(first) and all(_follows(a, b) for a, b in zip(blocks, blocks[1:], strict=False))
+
+
+def _starts_at_zero(block: Block) -> bool:
+    return block.index > 0 or block.position == 0
+
+
+def _follows(a: Block, b: Block) -> bool:
+    """Whether b can stand behind a: nothing follows a closing block, and counters only grow."""
+    adjacent = b.index == a.index + 1
+    grown = all(b.totals[name] >= count for name, count in a.totals.items())
+    starts = b.position == a.totals["events"] if adjacent else b.position >= a.totals["events"]
+    return not a.final and grown and starts and (not adjacent or b.max_before == a.max_after)
+
+
+def _record(blocks: Sequence[Block]) -> Record:
+    first = blocks[0]
+    faulty = next((i for i, block in enumerate(blocks) if block.extra.get(OBSERVER_FAULT)), len(blocks))
+    last = blocks[-1]
+    missing_rows = sum(1 for b in blocks if b.summary and b.row_count and b.rows is None)
+    return Record(
+        recorder=first.recorder,
+        witness=first.witness,
+        exchange=first.exchange,
+        point=first.point,
+        attempt=first.attempt,
+        hop=first.hop,
+        leg=first.leg,
+        delivers=first.delivers,
+        blocks=tuple(blocks[:faulty]),
+        closing=last if last.final else None,
+        faulted=faulty < len(blocks),
+        lost=last.index + 1 - len(blocks) + missing_rows,
+    )
+
+
+def _exchanges(records: Iterable[Record], blocks: Iterable[Block]) -> list[Exchange]:
+    """Exchanges in order of attempt and hop; points are expected even of those whose witness was set aside."""
+    found: dict[str, Exchange] = {}
+    expected: dict[str, int] = defaultdict(int)
+    places: dict[str, tuple[int, int]] = {}
+    for block in blocks:
+        expected[block.exchange] |= block.expected | 1 << POINTS.index(block.point)
+        place = (block.attempt, block.hop)
+        places[block.exchange] = max(place, places.get(block.exchange, place))
+    for id_, (attempt, hop) in places.items():
+        mask = expected[id_]
+        found[id_] = Exchange(id_, attempt, hop, expected=frozenset(p for i, p in enumerate(POINTS) if mask >> i & 1))
+    for record in sorted(records, key=_order):
+        found[record.exchange].records.append(record)
+    return sorted(found.values(), key=lambda e: (e.attempt, e.hop, e.id))
+
+
+def _order(record: Record) -> tuple[int, int, str, str]:
+    leg = record.leg if record.leg is not None else -1
+    return (POINTS.index(record.point), leg, record.witness, record.recorder)
+
+
+def all_closed(blocks: Sequence[Block]) -> bool:
+    """Whether every expected point has closed and no block is missing, listed legs included."""
+    testimony = collect(blocks)
+    records = {record.recorder: record for record in testimony.records}
+    legs = {leg for record in records.values() if record.closing for leg in record.closing.legs}
+    here = all({record.point for record in e.records} >= e.expected for e in testimony.exchanges)
+    whole = all(record.closing is not None and not record.lost for record in records.values())
+    return bool(records) and here and whole and legs <= records.keys()
+
+
+def dropped(records: Iterable[Record]) -> int:
+    """Blocks that senders had to drop before export, as far as later blocks told."""
+    told = {
+        (record.recorder, block.index): block.extra.get(DROPPED_BLOCKS, 0)
+        for record in records
+        for block in (*record.blocks, *((record.closing,) if record.closing else ()))
+    }
+    return sum(value for value in told.values() if isinstance(value, int))

@@ -1,0 +1,108 @@
+"""What the three ends of a path say of themselves: records in, the words of the endings table out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamwitness.semconv import STATUS_CODE, Point
+
+from .path import Path
+from .records import Record
+
+_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
+_BROKEN: Final = frozenset(("reset", "protocol_error"))
+_INGRESS: Final = {
+    "eof": "cut",
+    "stopped_at_terminal": "cut",
+    "reset": "broken",
+    "protocol_error": "broken",
+    "timeout": "timeout",
+}
+_CLIENT_STATE: Final = {
+    "eof": "eof",
+    "stopped_at_terminal": "eof",
+    "reset": "reset",
+    "protocol_error": "protocol_error",
+    "cancelled": "cancelled",
+    "timeout": "timeout",
+    "abandoned": "abandoned",
+    "raised": "abandoned",
+    "unknown": "abandoned",
+}
+
+
+def ingress_state(path: Path) -> str:
+    """The upstream's end, of the leg that feeds the answer; a broken leg that may not feed it says nothing."""
+    leg, hop = path.upstream.leg, path.upstream.hop
+    if leg is None or leg.closing is None:
+        return "none"
+    state = _upstream(leg)
+    doubtful = hop is None or hop.status == "unproven"
+    egress = path.record("egress")
+    return "none" if doubtful and state != "complete" and egress is not None and egress.complete else state
+
+
+def _upstream(leg: Record) -> str:
+    status = leg.told(STATUS_CODE)
+    if isinstance(status, int) and status >= 400:
+        return "rejected"
+    if leg.complete:
+        return "complete"
+    if leg.part("error"):
+        return "error"
+    return _INGRESS.get(leg.end or "", "stopped")
+
+
+def egress_state(path: Path) -> str:
+    """The gateway's end."""
+    egress = path.record("egress")
+    if egress is None or egress.closing is None or egress.end is None:
+        return "none"
+    if egress.complete:
+        return "complete"
+    return "error" if egress.part("error") else egress.end
+
+
+def client_state(path: Path, *, settled: bool) -> str:
+    """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
+    wire, parsed, applied = (path.record(point) for point in _CLIENT)
+    held = [record for record in (wire, parsed, applied) if record is not None and record.closing is not None]
+    if not held:
+        announced = path.exchange.expected & set(_CLIENT)
+        return "none" if not announced else "missing" if settled else "waiting"
+    if _whole(path, wire, parsed):
+        return "complete"
+    if any(record.part("error") for record in held):
+        return "error"
+    return _stop(wire, parsed, applied)
+
+
+def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
+    """Whether the client had the complete answer, as far down as it tells."""
+    for record in (parsed, wire):
+        if record is not None and record.closing is not None and record.closing.complete is not None:
+            return record.complete or _had_the_end(path, record)
+    return False
+
+
+def _had_the_end(path: Path, record: Record) -> bool:
+    """A terminator, of an answer that was complete before it, was reached: it ended, whatever is missing of it."""
+    egress = path.record("egress")
+    return egress is not None and egress.complete and record.end in ("eof", "stopped_at_terminal") and (
+        bool(record.part("terminal")) or bool(record.part("finish")) or record.end == "stopped_at_terminal"
+    )
+
+
+def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) -> str:
+    ends = {name: r.end for name, r in (("wire", wire), ("parsed", parsed), ("applied", applied)) if r is not None}
+    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout"):
+        return _CLIENT_STATE[wire.end]
+    if ends.get("applied") == "raised":
+        return "reducer"
+    if ends.get("parsed") == "raised":
+        return "parser"
+    told = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
+    for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
+        if end in told:
+            return _CLIENT_STATE[end]
+    return _CLIENT_STATE[told[0]] if told else "none"

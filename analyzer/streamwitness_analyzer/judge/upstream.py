@@ -1,0 +1,266 @@
+"""Ingress → egress: which upstream response feeds the answer, and what the gateway made of it.
+
+Only the leg that provably feeds the answer can accuse the gateway, and only when the egress closing block and those of
+all listed legs are held; an abandoned leg accuses nobody (docs/design.md §7.2). Compared are judged events only, for
+a gateway may merge, split, filter or translate: where the whole content of every slot is equal, nothing was lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from streamwitness.semconv import (
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    MARK_BYTES,
+    MAX_SLOTS,
+    STATUS_CODE,
+    TERMINAL,
+)
+
+from .align import Change, Hop
+from .parts import positions_with
+from .places import judge_views
+from .records import Exchange, Record
+from .view import View
+
+_FEW: Final = 2
+"""Content events that must stand at both points before they are taken for the same answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The leg that feeds the answer (None: not known), the hop, and the legs that another one replaced."""
+
+    leg: Record | None
+    hop: Hop | None
+    superseded: tuple[Record, ...] = ()
+    recut: bool = False
+    """Whether the gateway cut the same content into other events."""
+    marked: tuple[int, int] | None = None
+    """First and last content byte of the stretch in which the answer differs, where marks tell."""
+
+
+def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
+    """Judge the gateway of one exchange. `hop` is None where no upstream was ever to be seen."""
+    legs = exchange.at("ingress")
+    last = legs[-1] if legs else None
+    if egress is None:
+        return Upstream(last, _unproven("what the gateway sent is not held") if legs else None, _replaced(legs, last))
+    if not legs and "ingress" not in exchange.expected:
+        return Upstream(None, None)
+    if not egress.closed or egress.closing is None:
+        return Upstream(last, _unproven("the closing block of gateway out is not held"), _replaced(legs, last))
+    held = {leg.recorder for leg in legs if leg.closed}
+    listed = frozenset(egress.closing.legs)
+    if not listed or not listed <= held or {leg.recorder for leg in legs} - listed:
+        return Upstream(last, _unproven("the record of an upstream attempt is not held"), _replaced(legs, last))
+    return _among(legs, egress)
+
+
+def _unproven(reason: str) -> Hop:
+    return Hop("unproven", reason=reason)
+
+
+def _replaced(legs: Sequence[Record], feeding: Record | None) -> tuple[Record, ...]:
+    """Legs that broke and were followed by another one."""
+    return tuple(leg for leg in legs[:-1] if leg is not feeding and not leg.complete)
+
+
+def _among(legs: Sequence[Record], egress: Record) -> Upstream:
+    after = View(egress, "semantic")
+    for leg in reversed(legs):
+        before = View(leg, "semantic")
+        if before.digests and after.digests and (before.n, before.o) == (after.n, after.o):
+            return _with_envelope(Upstream(leg, Hop("intact", prefix=after.n), _replaced(legs, leg)), legs, egress)
+    if len(legs) == 1:
+        return _with_envelope(_single(legs[0], egress), legs, egress)
+    return _with_envelope(_several(legs, egress), legs, egress)
+
+
+# --------------------------------------------------------------------------- one leg
+
+
+def _peer(leg: Record, egress: Record) -> bool:
+    """Whether all that the leg brought was due: the gateway read to the end and wrote to the end."""
+    return egress.end == "eof" and (not leg.own_end or leg.end == "stopped_at_terminal")
+
+
+def _single(leg: Record, egress: Record) -> Upstream:
+    before, after = View(leg, "semantic"), View(egress, "semantic")
+    if not (before.digests and after.digests):
+        return Upstream(leg, _unproven("no digests were recorded"))
+    peer = _peer(leg, egress)
+    if peer and _same_slots(leg, egress):
+        return Upstream(leg, _finish_lost(before, after), recut=True)
+    hop = judge_views(before, after, peer=peer)
+    if hop.status != "faulty":
+        return Upstream(leg, hop)
+    if not _related(before, after):
+        return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
+    return _faulty(leg, egress, hop, before, after, peer)
+
+
+def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, peer: bool) -> Upstream:
+    changes = tuple(c for c in hop.changes if not _envelope(c, leg, egress, after))
+    if not changes:
+        return Upstream(leg, Hop("intact", prefix=hop.prefix))
+    recut = _recut(changes, before, after)
+    if not recut:
+        return Upstream(leg, replace(hop, changes=changes))
+    marked = _first_difference(leg, egress)
+    if not peer and marked is None:
+        return Upstream(leg, _unproven("the gateway cuts the answer into other events, and did not send all of it"))
+    span = (min(c.span[0] for c in changes if c.side == "before"), max(c.span[1] for c in changes if c.side == "before"))
+    change = Change("altered", 1, False, "before", span, span, note="the content differs, and was cut into other events")
+    return Upstream(leg, Hop("faulty", (change,), prefix=hop.prefix), recut=True, marked=marked)
+
+
+def _recut(changes: Sequence[Change], before: View, after: View) -> bool:
+    """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece."""
+    new = any(c.kind in ("fabricated", "extra", "mismatch") and c.side == "after" for c in changes)
+    gone = any(c.side == "before" for c in changes)
+    unknown = any(c.kind == "mismatch" for c in changes) and bool(
+        {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
+    )
+    return (new and gone) or unknown
+
+
+def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
+    """A finish of the gateway's own that is no invention: its leg was complete, it stopped reading, or it says error."""
+    if change.kind not in ("fabricated", "extra") or any(after.content.get(value) for value, _ in change.values):
+        return False
+    if not change.values:
+        return False
+    told = egress.told(FINISH_REASONS_ATTRIBUTE)
+    honest = isinstance(told, (list, tuple)) and set(told) <= {"error"}
+    return leg.complete or leg.own_end or honest
+
+
+def _related(before: View, after: View) -> bool:
+    """Whether the answer is mostly made of this leg's content, and not by chance of a word or two."""
+    there = Counter(v for v in before.values if v is not None and before.content.get(v))
+    here = Counter(v for v in after.values if v is not None and after.content.get(v))
+    common = (there & here).total()
+    return common >= _FEW and 2 * common >= here.total()
+
+
+def _same_slots(leg: Record, egress: Record) -> bool:
+    a = leg.closing.slot_digests if leg.closing else ()
+    b = egress.closing.slot_digests if egress.closing else ()
+    return 0 < len(a) < MAX_SLOTS and sorted(a) == sorted(b)
+
+
+def _finish_lost(before: View, after: View) -> Hop:
+    """All content came through; a finish that did not is still a loss."""
+    if not before.record.part("finish") or after.record.part("finish"):
+        return Hop("intact", prefix=0)
+    places = positions_with(before.record, FINISH)
+    last = max(0, before.record.events - 1)
+    span = (places[0], places[-1]) if places else (0, last)
+    return Hop("faulty", (Change("gap", 1, len(places) == 1, "before", span, span, len(places) == 1),))
+
+
+def _first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
+    """Content bytes between the last common mark that is equal and the first that differs."""
+    a, b = _marks(leg), _marks(egress)
+    for number in sorted(a.keys() & b.keys()):
+        if a[number] != b[number]:
+            return (number * MARK_BYTES, (number + 1) * MARK_BYTES - 1)
+    return None
+
+
+def _marks(record: Record) -> dict[int, bytes]:
+    marks: dict[int, bytes] = {}
+    for block in record.blocks:
+        data = block.content_marks
+        first = int.from_bytes(data[:4], "little")
+        for i in range(4, len(data) - 3, 4):
+            marks[first + i // 4 - 1] = data[i : i + 4]
+    return marks
+
+
+# --------------------------------------------------------------------------- several legs
+
+
+def _several(legs: Sequence[Record], egress: Record) -> Upstream:
+    """Several attempts, none of which is the answer as it stands: the last one that shares enough with it feeds it.
+
+    Copies that any leg can account for excuse both a surplus and a lack, so only certain losses and inventions remain.
+    """
+    after = View(egress, "semantic")
+    views = [View(leg, "semantic") for leg in legs]
+    if not after.digests or not all(view.digests for view in views):
+        return Upstream(legs[-1], _unproven("no digests were recorded"), _replaced(legs, legs[-1]))
+    related = [view for view in views if _related(view, after)]
+    if len(related) == 1:
+        sole = _single(related[0].record, egress)
+        replaced = _replaced(legs, related[0].record)
+        if sole.hop and not _excused(sole.hop, [v for v in views if v is not related[0]]):
+            return replace(sole, superseded=replaced)
+        return Upstream(related[0].record, _unproven("several upstream attempts share the answer"), replaced)
+    if _continued(views, after):
+        return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]))
+    return Upstream(legs[-1], _unproven("several upstream attempts share the answer"), _replaced(legs, legs[-1]))
+
+
+def _excused(hop: Hop, others: Sequence[View]) -> bool:
+    """Whether another attempt's content could explain what looks like a fault."""
+    if any(not change.values for change in hop.changes):
+        return True
+    known = {value for view in others for value in view.values}
+    return None in known or any(v in known for change in hop.changes for v, _ in change.values)
+
+
+def _continued(views: Sequence[View], after: View) -> bool:
+    """Whether the answer is a beginning of each broken leg and then the whole of the last one."""
+    if not after.whole or not all(view.whole for view in views):
+        return False
+    *broken, last = [view.values for view in views]
+    at = 0
+    for values in broken:
+        while at < len(after.values) and values[:1] and values[0] == after.values[at]:
+            values, at = values[1:], at + 1
+    return after.values[len(after.values) - len(last) :] == last and len(after.values) - len(last) <= at
+
+
+# --------------------------------------------------------------------------- terminator and errors
+
+
+def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> Upstream:
+    """The two differences in uncounted parts that are findings: an invented terminator, a swallowed error."""
+    if found.hop is None or found.leg is None:
+        return found
+    changes = (*_invented_terminal(legs, egress), *_swallowed_error(found.leg, egress))
+    if not changes:
+        return found
+    return replace(found, hop=replace(found.hop, status="faulty", changes=(*found.hop.changes, *changes)))
+
+
+def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
+    more = egress.part("terminal") - sum(leg.part("terminal") for leg in legs)
+    if more <= 0 or any(leg.complete or leg.own_end for leg in legs):
+        return []
+    places = positions_with(egress, TERMINAL)
+    span = (places[-more], places[-1]) if len(places) >= more else (max(0, egress.events - 1), max(0, egress.events - 1))
+    note = "terminator without a complete upstream answer"
+    return [Change("fabricated", more, True, "after", span, span, len(places) == more, note=note)]
+
+
+def _swallowed_error(leg: Record, egress: Record) -> list[Change]:
+    if not leg.part("error") or egress.part("error") or egress.end != "eof" or _tells_error(egress):
+        return []
+    places = positions_with(leg, 0, error=True)
+    span = (places[0], places[-1]) if places else (max(0, leg.events - 1), max(0, leg.events - 1))
+    return [Change("gap", leg.part("error"), True, "before", span, span, bool(places), note="an error was swallowed")]
+
+
+def _tells_error(egress: Record) -> bool:
+    """Whether the answer says by its finish or its status that something failed."""
+    told = egress.told(FINISH_REASONS_ATTRIBUTE)
+    status = egress.told(STATUS_CODE)
+    failed = isinstance(status, int) and status >= 400
+    return failed or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))

@@ -1,0 +1,146 @@
+"""The sentences a person reads: one table of kinds, one of components, one of endings; nothing here decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from streamwitness.semconv import POINT_LABELS, Component
+
+WHO: Final[dict[Component, str]] = {
+    "source": "source",
+    "gateway": "gateway",
+    "transport": "transport",
+    "parser": "client's parser",
+    "reducer": "client's reducer",
+}
+"""How a component is called in a sentence."""
+
+VERBS: Final = {
+    "gap": ("lost", "event"),
+    "tail": ("lost the end from", "event"),
+    "reorder": ("displaced", "event"),
+    "gap_or_late": ("lost or delayed", "event"),
+    "mismatch": ("changed the sequence at", "event"),
+    "duplicate": ("doubled", "event"),
+    "fabricated": ("invented", "event"),
+    "extra": ("added", "event"),
+    "corrupt": ("changed the bytes of", "event"),
+    "altered": ("changed the content of", "event"),
+    "partial": ("applied only a part of", "event"),
+}
+"""Kind → what was done, and to what."""
+
+EXPLAINED: Final = {
+    "gap": "{count} that {seen} had never came out at {missing}.",
+    "tail": "Everything from {where} on, {count}, was there at {seen} and never came out at {missing}.",
+    "reorder": "The same events came out at {missing} in another order than at {seen}.",
+    "gap_or_late": "{count} that {seen} had did not come out at {missing} in time; lost or late cannot be told.",
+    "mismatch": "What came out at {missing} differs from {seen}; what exactly happened, a lost block hides.",
+    "duplicate": "{count} came out at {missing} more often than {seen} had it.",
+    "fabricated": "{count} came out at {missing} that {seen} never had.",
+    "extra": "{count} more came out at {missing} than {seen} had; copies or inventions cannot be told.",
+    "corrupt": "The bytes of {count} differ between {seen} and {missing}.",
+    "altered": "The content of {count} differs between {seen} and {missing}.",
+    "partial": "{count} was applied only in part.",
+}
+"""Kind → the sentence under it."""
+
+ENDED: Final = {
+    "completed": "completed",
+    "client_cancelled": "cancelled by the client",
+    "client_timeout": "the client waited no longer",
+    "client_abandoned": "abandoned by the client",
+    "client_gone": "the client went away",
+    "client_vanished": "the client vanished",
+    "client_parser_abort": "the client's PARSER raised",
+    "client_reducer_abort": "the client's REDUCER raised",
+    "network_lost": "NETWORK lost",
+    "upstream_error": "SOURCE sent an error",
+    "upstream_truncated": "SOURCE cut",
+    "upstream_timeout": "SOURCE timed out",
+    "upstream_rejected": "SOURCE refused",
+    "gateway_error": "GATEWAY failed",
+    "gateway_truncated": "GATEWAY cut",
+    "gateway_shutdown": "GATEWAY was stopped",
+    "protocol_violation": "HTTP broke",
+    "stalled_before_first": "stalled before the first event",
+    "stalled": "stalled",
+    "unwitnessed": "nobody saw the end",
+}
+"""Ending class → a few words for a list."""
+
+NOT_SEEN: Final = {
+    "upstream_truncated": "cut at the gateway or behind it",
+    "upstream_error": "an error came in the answer",
+    "network_lost": "the connection broke",
+}
+"""The same, where who ended it was not seen."""
+
+NOTES: Final = {
+    "undelivered": "{count} in flight when the client stopped; nobody lost them.",
+    "superseded": "{count} upstream attempt(s) broke and were replaced by another; they accuse nobody.",
+    "ignored": "{count} left out on purpose by the application.",
+    "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
+    "short_by_design": "The answer is short by design: it finished with {detail}.",
+    "no_terminator": "The answer finished, but no terminator followed.",
+    "recut": "The gateway cut the same content into other events.",
+}
+"""Note → sentence; notes are no faults."""
+
+INTEGRITY: Final = {"intact": "intact", "damaged": "damaged", "unproven": "unproven"}
+
+
+def events(count: int) -> str:
+    """`1 event`, `3 events`."""
+    return f"{count} event" + ("" if count == 1 else "s")
+
+
+def where(span: Sequence[int] | None, about: bool) -> str:
+    """`event 12`, `events 3–5`, `about event 7`."""
+    if span is None:
+        return "an unknown event"
+    first, last = span
+    text = f"event {first}" if first == last else f"events {first}–{last}"
+    return f"about {text}" if about and first == last else text
+
+
+def suspects_called(suspects: Sequence[Component]) -> str:
+    """`PARSER`, or `TRANSPORT or PARSER`; nobody when testimonies contradict each other."""
+    return " or ".join(name.upper() for name in suspects) or "NOBODY"
+
+
+def short_finding(kind: str, suspects: Sequence[Component], span: Sequence[int] | None, about: bool, count: int) -> str:
+    """A finding in a list: `PARSER lost event 12`."""
+    if not suspects:
+        return "contradicting records"
+    verb, _ = VERBS[kind]
+    if kind == "tail" and span is not None:
+        return f"{suspects_called(suspects)} lost the end from event {span[0]}"
+    place = where(span, about)
+    width = 0 if span is None else span[1] - span[0] + 1
+    if width > max(1, count):
+        place = f"{count} of {place}"
+    return f"{suspects_called(suspects)} {verb} {place}"
+
+
+def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact: bool) -> str:
+    """A finding as a headline: `THE CLIENT'S PARSER LOST 1 EVENT`."""
+    if not suspects:
+        return "THE RECORDS CONTRADICT EACH OTHER"
+    who = " OR ".join(f"THE {WHO[c]}" for c in suspects)
+    verb = "lost" if kind == "tail" else VERBS[kind][0]
+    least = "" if exact else "at least "
+    return f"{who} {verb} {least}{events(count)}".upper()
+
+
+def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
+    """The sentence of a finding; `words` holds `seen`, `missing` and `where`."""
+    number = events(count) if exact else f"at least {events(count)}"
+    text = EXPLAINED[kind].format(count=number, **words)
+    return text[0].upper() + text[1:]
+
+
+def label(point: str) -> str:
+    """What people see instead of a point's name."""
+    return POINT_LABELS[point]  # type: ignore[index]
