@@ -51,23 +51,27 @@ class OtlpExporter:
         self._maker = SpanMaker(service)
         self._closed = False
         url = traces_url(endpoint)
-        session = _Session(_headers(key), url)
+        self._session = _Session(_headers(key), url)
         self._exporter = OTLPSpanExporter(
             endpoint=url,
             headers={},
             timeout=timeout,
             compression=Compression.Gzip,
-            session=session,
+            session=self._session,
             **_arguments_of_newer_versions(),
         )
-        session.own()
+        self._session.own()
 
     def export(self, blocks: Sequence[Block]) -> bool:
         """Send the blocks in one request; True if they were taken. Blocks until then, at most `timeout` or so."""
         if self._closed:
             return False
+        spans = [self._maker.span(block) for block in blocks]
         with _silence:
-            return self._exporter.export([self._maker.span(block) for block in blocks]) is SpanExportResult.SUCCESS
+            try:
+                return self._exporter.export(spans) is SpanExportResult.SUCCESS
+            except requests.RequestException:  # versions before 1.33 let some of them through
+                return False
 
     def shutdown(self) -> None:
         """Give up waiting and close the connections; a second call does nothing."""
@@ -107,7 +111,10 @@ class _Session(requests.Session):
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
         """Send with our headers instead of those given, and with the session's certificates."""
         kwargs.update(headers=self._ours, verify=None, cert=None)
-        return super().request(method, url, *args, **kwargs)
+        response = super().request(method, url, *args, **kwargs)
+        if response.is_redirect:
+            raise requests.TooManyRedirects("the OTLP endpoint redirects")  # the exporter takes any 3xx for success
+        return response
 
 
 def _headers(key: str) -> dict[str, str]:
@@ -142,6 +149,10 @@ class _Silence(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         return threading.get_ident() not in self._threads
 
+    def forget(self) -> None:
+        """In a forked child: its parent's exporting threads are not here."""
+        self._threads.clear()
+
     def __enter__(self) -> None:
         ident = threading.get_ident()
         self._threads[ident] = self._threads.get(ident, 0) + 1
@@ -154,3 +165,8 @@ class _Silence(logging.Filter):
 
 
 _silence: Final = _Silence()
+
+"".encode("idna")  # what the first connection would load, and a fork at that moment would find half loaded
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_silence.forget)

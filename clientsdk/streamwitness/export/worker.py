@@ -8,6 +8,7 @@ thread. In a forked child a worker made before the fork is inert; the runtime ma
 from __future__ import annotations
 
 import contextvars
+import os
 import queue
 import threading
 import time
@@ -36,6 +37,10 @@ EXIT_TIMEOUT: Final = 2.0
 
 _GRACE: Final = 0.2
 """Part of a shutdown's time that is left for the thread to end."""
+
+_loading = threading.RLock()
+"""Held while the exporter's modules load, and by whoever forks: a child forked in the midst of an import finds half a
+module, and a module lock that nobody will ever release. So a fork may wait, once in a process, for the import."""
 
 
 class Exporter(Protocol):
@@ -186,7 +191,6 @@ class Worker:
 
     def _run(self) -> None:
         try:
-            _suppress_instrumentation()
             self._prepare()
             while not self._closed:
                 self._turn(self._next())
@@ -197,7 +201,9 @@ class Worker:
     def _prepare(self) -> None:
         """Load the exporter while there is time: the end of a short script waits for it otherwise."""
         try:
-            self._target()
+            with _loading:
+                _suppress_instrumentation()
+                self._target()
         except Exception as error:
             faults.fault("export.make", error)
 
@@ -293,3 +299,7 @@ def _suppress_instrumentation() -> None:
     for key in (getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", None), "suppress_instrumentation"):
         if key is not None:
             context.attach(context.set_value(key, True))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release)

@@ -131,7 +131,8 @@ def make_block(number: int = 0, events: int = 3, **fields: Any) -> Block:
 
 def closing(number: int = 0, **fields: Any) -> Block:
     """A closing block."""
-    return make_block(number, **({"final": True, "end": "eof", "complete": True} | fields))
+    values: dict[str, Any] = {"final": True, "end": "eof", "complete": True} | fields
+    return make_block(number, **values)
 
 
 def plain(attributes: Any) -> dict[str, Any]:
