@@ -21,16 +21,16 @@ def _sized(text: bytes) -> bytes:
 class Digester:
     """The two 32-bit row digests of docs/wire.md under one stream's key (BLAKE2s, keyed, 4 bytes, little-endian)."""
 
-    __slots__ = ("_heads", "_key")
+    __slots__ = ("_heads", "_keyed")
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self._keyed = blake2s(key=key, digest_size=_SIZE)  # copied for each digest, which is cheaper than keying anew
         self._heads: dict[tuple[str, str], bytes] = {}
 
     def payload(self, name: bytes, data: bytes) -> int:
         """Digest of event name and raw data field: equal where nobody re-serialised."""
         message = len(name).to_bytes(4, "little") + name + len(data).to_bytes(4, "little") + data
-        return int.from_bytes(blake2s(message, key=self._key, digest_size=_SIZE).digest(), "little")
+        return self._digest(message)
 
     def semantic(self, pieces: Iterable[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
@@ -40,7 +40,12 @@ class Digester:
             if head is None:
                 head = self._head(slot, part)
             out += (head, len(content).to_bytes(4, "little"), content, _sized(finish.encode()) if finish else _EMPTY)
-        return int.from_bytes(blake2s(b"".join(out), key=self._key, digest_size=_SIZE).digest(), "little")
+        return self._digest(b"".join(out))
+
+    def _digest(self, message: bytes) -> int:
+        state = self._keyed.copy()
+        state.update(message)
+        return int.from_bytes(state.digest(), "little")
 
     def _head(self, slot: str, part: str) -> bytes:
         head = _sized(slot.encode("utf-8", "surrogatepass")) + _sized(part.encode())

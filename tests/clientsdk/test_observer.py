@@ -31,7 +31,7 @@ def observe(pieces, point="wire", end="eof"):
     return sink.blocks
 
 
-def testimony(block):
+def said(block):
     """All that a block says, but ids and times and how often was read."""
     own = (sc.WITNESS, sc.RECORDER, sc.TOTAL_PREFIX + "read_calls")
     return {key: value for key, value in block.attributes().items() if key not in own}
@@ -43,7 +43,7 @@ def test_any_cut_gives_the_same_record(cuts):
     edges = [0, *sorted(cuts), len(BODY)]
     pieces = [BODY[a:b] for a, b in zip(edges, edges[1:], strict=False)]
     (split,), (whole,) = observe(pieces), observe([BODY])
-    assert testimony(split) == testimony(whole)
+    assert said(split) == said(whole)
 
 
 def test_what_a_healthy_body_leaves():
