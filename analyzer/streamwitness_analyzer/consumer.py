@@ -112,11 +112,21 @@ class Consumer:
         )
         try:
             self._held.clear()
+            self._await_topic(consumer)
             consumer.subscribe([self._settings.topic], listener=assignment)
             while not self._stop.is_set():
                 self._turn(consumer, assignment)
         finally:
             consumer.close()
+
+    def _await_topic(self, consumer: Any) -> None:
+        """Join only when the topic's partitions are known: a group that is formed without them may stay empty."""
+        failures = 0
+        while not self._stop.is_set() and not consumer.partitions_for_topic(self._settings.topic):
+            if not failures:
+                _log.warning("the topic %s does not exist yet; waiting for it", self._settings.topic)
+            self._stop.wait(_BACKOFF[min(failures, len(_BACKOFF) - 1)])
+            failures += 1
 
     def _turn(self, consumer: Any, assignment: _Assignment) -> None:
         polled = consumer.poll(timeout_ms=_POLL_MS, max_records=_MAX_RECORDS)  # 1
@@ -229,7 +239,7 @@ class Consumer:
             for held in self._held.values()
         }
         try:
-            consumer.commit_async(offsets)
+            consumer.commit_async(offsets)  # a failure is told to the log by kafka-python, and mended by the next
         except KafkaError as error:
             _log.debug("Kafka was not told the offsets: %s", error)
 

@@ -122,6 +122,6 @@ def _cursor(text: str) -> tuple[int, str]:
     except (binascii.Error, UnicodeError) as error:
         raise FilterError("cursor is not one that this API gave out") from error
     when, _, stream = decoded.partition(".")
-    if not re.fullmatch(r"\d{1,18}", when) or not re.fullmatch(r"[0-9a-f]{32}", stream):
+    if not re.fullmatch(r"\d{1,18}|[1-8]\d{18}", when) or not re.fullmatch(r"[0-9a-f]{32}", stream):
         raise FilterError("cursor is not one that this API gave out")
     return int(when), stream
