@@ -5,8 +5,8 @@ of a server's `receive` steal each other's messages (uvicorn 0.54 hands one of t
 watches there is one call, made by a task of its own, and the app is handed its messages in order.
 
     direct ── watch() ──▶ watching ── anything odd ──▶ direct
-    the app's calls       one task calls ahead: the rest of the request body one message at a time,
-    pass through          and, the body over, the disconnect, of which every later call is told again
+    the app's calls       one task calls ahead: a little of a request body that the app has not read, and, the body
+    pass through          over, the disconnect, of which every later call is told again
 """
 
 from __future__ import annotations
@@ -14,20 +14,28 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from .asgi import Message, Receive
+
+MAX_HELD_BYTES: Final = 1 << 16
+"""Once this much of a body waits for the app no more is read ahead. A server that gives even a short body in two
+messages (hypercorn) would otherwise never come to speak of the disconnect to an app that does not read it."""
+
+MAX_HELD_MESSAGES: Final = 16
 
 
 class SharedReceive:
     """The app's `receive`. `on_disconnect` is called once, with nothing, as soon as `http.disconnect` is known.
 
-    At most two messages are held for the app: a piece of the request body, and what came after the last piece.
+    What is read ahead of the request body waits for the app, bounded by MAX_HELD_BYTES and MAX_HELD_MESSAGES.
     """
 
     def __init__(self, receive: Receive, on_disconnect: Callable[[], None]) -> None:
         self._receive = receive
         self._on_disconnect = on_disconnect
         self._queue: deque[Message] = deque()
+        self._held = 0
         self._gone: Message | None = None
         self._error: Exception | None = None
         self._body_over = False
@@ -78,12 +86,15 @@ class SharedReceive:
 
     def _take(self) -> Message:
         message = self._queue.popleft()
+        self._held -= len(message.get("body", b""))
         self._look_ahead()
         return message
 
     def _look_ahead(self) -> None:
-        """Have one call pending, unless there is one, or a message waits for the app, or there is no more to learn."""
-        if not self._watching or self._in_flight or self._arrived is not None or self._queue or self._gone is not None:
+        """Have one call pending, unless there is one, or enough waits for the app, or there is no more to learn."""
+        if not self._watching or self._in_flight or self._full():
+            return
+        if self._arrived is not None or self._gone is not None:
             return
         self._arrived = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._pump())
@@ -110,8 +121,12 @@ class SharedReceive:
         if message["type"] == "http.disconnect":
             return False
         self._queue.append(message)
+        self._held += len(message.get("body", b""))
         self._watching = self._watching and not over_before
-        return self._body_over and not over_before
+        return not over_before and (self._body_over or not self._full())
+
+    def _full(self) -> bool:
+        return self._held >= MAX_HELD_BYTES or len(self._queue) >= MAX_HELD_MESSAGES
 
     def _wake(self, following: asyncio.Event | None) -> None:
         arrived, self._arrived = self._arrived, following

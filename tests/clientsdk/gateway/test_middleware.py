@@ -379,6 +379,25 @@ async def test_a_disconnect_while_the_final_body_is_sent_is_nothing(sink: Memory
     assert sink.closing("egress").end == "eof"
 
 
+async def test_when_the_app_has_returned_nothing_is_left_waiting(sink: MemorySink) -> None:
+    """The call of the server's receive that was kept pending is taken back."""
+    over = asyncio.Event()
+
+    async def receive() -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            over.set()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await plain(ANSWER)(scope, receive, send)
+        await asyncio.sleep(0)
+        assert not over.is_set()
+
+    await drive(StreamWitness(app), receive=receive)
+    await asyncio.wait_for(over.wait(), 20)
+
+
 async def test_what_is_sent_to_nobody_is_not_recorded(sink: MemorySink) -> None:
     """After the disconnect servers swallow what an app still sends."""
 

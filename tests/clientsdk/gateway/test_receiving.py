@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from streamwitness.gateway.receiving import SharedReceive
+from streamwitness.gateway.receiving import MAX_HELD_BYTES, MAX_HELD_MESSAGES, SharedReceive
 
 pytestmark = pytest.mark.anyio
 
@@ -82,16 +82,32 @@ async def test_the_app_gets_everything_in_order() -> None:
     assert (wire.gone, wire.most) == (1, 1)
 
 
-async def test_of_a_long_body_one_piece_is_read_ahead() -> None:
-    """Back-pressure stays with the app: the second piece is asked for when the first was taken."""
-    wire = Wire(FIRST, FIRST, FIRST, LAST)
+async def test_a_body_in_several_messages_does_not_hide_the_disconnect() -> None:
+    """hypercorn gives even a short body in two; the app need not read it."""
+    wire = Wire(FIRST, LAST, GONE)
     shared = wire.shared()
     shared.watch()
     await settle()
-    assert wire.queue.qsize() == 3
-    await shared()
+    assert wire.gone == 1
+    assert [await shared() for _ in range(3)] == [FIRST, LAST, GONE]
+
+
+async def test_of_a_long_body_little_is_read_ahead() -> None:
+    """Back-pressure stays with the app: more is asked for when it has taken what waits."""
+    long = {**FIRST, "body": bytes(MAX_HELD_BYTES)}
+    wire = Wire(*[FIRST] * (MAX_HELD_MESSAGES + 3), long, long, LAST)
+    shared = wire.shared()
+    shared.watch()
     await settle()
-    assert wire.queue.qsize() == 2
+    assert wire.queue.qsize() == 6
+    got = [await shared()]
+    await settle()
+    assert wire.queue.qsize() == 5
+    while got[-1] is not long:
+        got.append(await shared())
+        await settle()
+    assert wire.queue.qsize() == 1
+    assert [await shared(), await shared()] == [long, LAST]
     shared.stop()
 
 
