@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from . import httpx_hook, openai_hook
-from .applied import Applied, applied
+from .applying import Applied, applied
 from .hook import ClientHook
-from .watch import AsyncWatched, Watched, watch
+from .watching import AsyncWatched, Watched, watch
 
 __all__ = ["Applied", "AsyncWatched", "Watched", "applied", "instrument", "uninstrument", "watch"]
 

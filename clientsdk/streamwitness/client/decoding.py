@@ -67,22 +67,28 @@ def _make(coding: str) -> Decoder:
 class _Zlib:
     """gzip, and deflate in both of its readings (with zlib header as the RFC says, or raw as some servers send)."""
 
-    def __init__(self, wbits: int, fallback: int | None = None) -> None:
+    def __init__(self, wbits: int, wbits_without_header: int | None = None) -> None:
         self._inflate = zlib.decompressobj(wbits)
-        self._fallback = fallback
+        self._bare = wbits_without_header
+        self._head = b""
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        try:
-            out = self._inflate.decompress(data, PIECE_BYTES)
-        except zlib.error:
-            if self._fallback is None:
-                raise
-            self._inflate = zlib.decompressobj(self._fallback)
-            out = self._inflate.decompress(data, PIECE_BYTES)
-        self._fallback = None
+        if self._bare is not None:
+            data = self._head = self._head + data
+            if len(data) < 2:
+                return
+            if not _has_zlib_header(data):
+                self._inflate = zlib.decompressobj(self._bare)
+            self._bare = None
+        out = self._inflate.decompress(data, PIECE_BYTES)
         while out:
             yield out
             out = self._inflate.decompress(self._inflate.unconsumed_tail, PIECE_BYTES)
+
+
+def _has_zlib_header(data: bytes) -> bool:
+    """RFC 1950 §2.2: method 8, and the two bytes as a number are a multiple of 31."""
+    return data[0] & 0x0F == 8 and (data[0] << 8 | data[1]) % 31 == 0
 
 
 class _Brotli:

@@ -24,7 +24,7 @@ from . import links
 from .hook import parser
 from .parsed import Parsed
 from .tap import safely
-from .watch import AsyncWatched, Watched
+from .watching import AsyncWatched, Watched
 
 DELIVERS: Final = ALL_PARTS & ~TERMINAL
 """What its parser hands on: everything but the terminator; an error event comes as an exception."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -26,7 +27,7 @@ def event(text: str | None = None, finish: str | None = None, **extra: Any) -> b
 
 
 TEXTS = ("Die ", "alte ", CANARY, " singt", " \u2028 ", "ja ", "ja ", "\u00e4\U0001f426.")
-BODY = b"".join((event(text) for text in TEXTS)) + event(finish="stop") + DONE
+BODY = b"".join(event(text) for text in TEXTS) + event(finish="stop") + DONE
 """Ten events: eight texts (two equal ones in a row), the finish, the terminator."""
 
 
@@ -101,10 +102,8 @@ class RawServer:
 
     def __exit__(self, *_: object) -> None:
         for connection in (self._listener, *self._open):
-            try:
+            with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             connection.close()
         for thread in self._threads:
             thread.join(5)

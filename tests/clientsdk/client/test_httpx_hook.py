@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import socket
 import threading
 import zlib
 from collections.abc import Callable
@@ -18,7 +19,6 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import instrument, uninstrument
-from streamwitness.observer import BodyObserver
 from streamwitness.providers.openai_chat import OpenAIChat
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import (
@@ -89,11 +89,11 @@ async def read(asynchronous: bool, *args: Any, **options: Any) -> tuple[list[byt
     return await asyncio.to_thread(read_sync, *args, **options)
 
 
-both = pytest.mark.parametrize("asynchronous", (False, True), ids=("sync", "async"))
+both = pytest.mark.parametrize("asynchronous", [False, True], ids=("sync", "async"))
 
 
 @both
-@pytest.mark.parametrize("size", (1, 3, 64, len(BODY)))
+@pytest.mark.parametrize("size", [1, 3, 64, len(BODY)])
 async def test_bytes_are_identical_for_every_chunking(
     library: ModuleType, asynchronous: bool, size: int, sink: MemorySink
 ) -> None:
@@ -106,7 +106,7 @@ async def test_bytes_are_identical_for_every_chunking(
     assert block.totals["content"] == sum(len(text.encode()) for text in TEXTS)
 
 
-@pytest.mark.parametrize("coding, compress", [
+@pytest.mark.parametrize(("coding", "compress"), [
     ("gzip", gzip.compress), ("deflate", zlib.compress), ("deflate", lambda body: zlib.compress(body)[2:-4]),
     ("br", brotli.compress), ("gzip, br", lambda body: brotli.compress(gzip.compress(body))),
 ], ids=("gzip", "deflate", "raw deflate", "br", "gzip then br"))  # fmt: skip
@@ -131,7 +131,7 @@ async def test_decoded_text_is_what_the_library_decodes(library: ModuleType, sin
     assert sink.closing("wire").totals["events"] == 10
 
 
-@pytest.mark.parametrize("coding, body", [("gzip", b"no gzip at all"), ("snappy", BODY)])
+@pytest.mark.parametrize(("coding", "body"), [("gzip", b"no gzip at all"), ("snappy", BODY)])
 async def test_what_cannot_be_decoded_is_unknown_not_missing(
     library: ModuleType, coding: str, body: bytes, sink: MemorySink
 ) -> None:
@@ -153,14 +153,17 @@ async def test_a_compression_bomb_is_delivered_and_no_longer_looked_at(library: 
     assert sink.closing("wire").extra["stream.observer_fault"] == "UndecodableError"
 
 
+def until_closed(connection: socket.socket, request: bytes) -> None:
+    """A body that ends with its connection."""
+    connection.sendall(head("Connection: close") + event("a"))
+    hang_up(connection, request)
+
+
 ENDINGS = {
     "reset": (stream([event("a")], end=False, then=reset), "reset"),
     "incomplete": (stream([event("a")], end=False, then=hang_up), "protocol_error"),
     "timeout": (stream([event("a")], end=False, then=wait_for_client), "timeout"),
-    "no length, closed": (
-        lambda connection, request: (connection.sendall(head("Connection: close") + event("a")), hang_up(connection, request)),
-        "eof",
-    ),
+    "no length, closed": (until_closed, "eof"),
     "reset after the terminator": (stream([event("a"), DONE], end=False, then=reset), "stopped_at_terminal"),
 }  # fmt: skip
 
@@ -202,18 +205,24 @@ async def test_break_and_close_are_cancellations(library: ModuleType, asynchrono
 
 async def test_closing_after_the_terminator_is_no_cancellation(library: ModuleType, sink: MemorySink) -> None:
     """A client that stops at [DONE] has read the answer."""
-    with RawServer(stream([BODY], end=False, then=wait_for_client)) as server, library.Client() as client:
-        with instrument(client).stream("POST", server.url + PATH) as response:
-            next(response.iter_raw())
+    with (
+        RawServer(stream([BODY], end=False, then=wait_for_client)) as server,
+        library.Client() as client,
+        instrument(client).stream("POST", server.url + PATH) as response,
+    ):
+        next(response.iter_raw())
     assert sink.closing("wire").end == "stopped_at_terminal"
 
 
 async def test_closing_after_an_error_event_is_no_cancellation(library: ModuleType, sink: MemorySink) -> None:
     """A client that stops at the provider's error event did not cancel the answer."""
     body = event("a") + b'data: {"error": {"message": "overloaded"}}\n\n'
-    with RawServer(stream([body], end=False, then=wait_for_client)) as server, library.Client() as client:
-        with instrument(client).stream("POST", server.url + PATH) as response:
-            next(response.iter_raw())
+    with (
+        RawServer(stream([body], end=False, then=wait_for_client)) as server,
+        library.Client() as client,
+        instrument(client).stream("POST", server.url + PATH) as response,
+    ):
+        next(response.iter_raw())
     assert sink.closing("wire").end == "stopped_at_terminal"
 
 
@@ -290,12 +299,15 @@ async def test_pieces_reach_the_application_before_the_event_is_complete(library
         connection.sendall(whole[10:])
         hang_up(connection, request)
 
-    with RawServer(handle) as server, library.Client() as client:
-        with instrument(client).stream("POST", server.url + PATH) as response:
-            pieces = response.iter_raw()
-            assert next(pieces) == whole[:10]
-            release.set()
-            assert b"".join(pieces) == whole[10:]
+    with (
+        RawServer(handle) as server,
+        library.Client() as client,
+        instrument(client).stream("POST", server.url + PATH) as response,
+    ):
+        pieces = response.iter_raw()
+        assert next(pieces) == whole[:10]
+        release.set()
+        assert b"".join(pieces) == whole[10:]
     assert sink.closing("wire").totals["events"] == 1
 
 

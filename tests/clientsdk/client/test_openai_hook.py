@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -35,7 +34,7 @@ from tests.clientsdk.client.raw_server import (
 pytestmark = pytest.mark.anyio
 
 QUESTION: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": CANARY}], "stream": True}
-both = pytest.mark.parametrize("asynchronous", (False, True), ids=("sync", "async"))
+both = pytest.mark.parametrize("asynchronous", [False, True], ids=("sync", "async"))
 
 
 async def _items(stream: Any) -> AsyncIterator[Any]:
@@ -81,7 +80,7 @@ class Session:
 
 
 @both
-@pytest.mark.parametrize("size", (5, 100, len(BODY)))
+@pytest.mark.parametrize("size", [5, 100, len(BODY)])
 async def test_chunks_are_recorded_as_the_wire_saw_them(asynchronous: bool, size: int, sink: MemorySink) -> None:
     """What the parser hands on has the digests of the wire's events; it hands on all but the terminator."""
     with RawServer(stream(cut(BODY, size))) as server:
@@ -114,10 +113,13 @@ async def test_keep_alive_comments_and_usage_are_healthy(asynchronous: bool, sin
 
 @both
 async def test_an_error_event_is_handed_on_as_an_exception(asynchronous: bool, sink: MemorySink) -> None:
-    """The package raises APIError for it: the same with the hook, and an event at parsed, so that nothing is missing."""
+    """The package raises APIError for it, the same with the hook; it is an event at parsed, so nothing is missing."""
     body = event("a") + b'data: {"error": {"message": "overloaded", "type": "server_error"}}\n\n' + DONE
     with RawServer(stream([body])) as server:
-        async with Session(asynchronous, server.url, observed=False) as plain, Session(asynchronous, server.url) as session:
+        async with (
+            Session(asynchronous, server.url, observed=False) as plain,
+            Session(asynchronous, server.url) as session,
+        ):
             expected, actual = await plain.read(), await session.read()
     assert type(actual[1]) is type(expected[1]) is openai.APIError
     assert (actual[0], str(actual[1])) == (expected[0], str(expected[1]))
@@ -165,7 +167,7 @@ async def test_closing_early_is_a_cancellation_at_both_points(asynchronous: bool
                 await _now(answer.close())
     assert [block.end for block in sink.at("parsed") if block.final] == ["cancelled", "cancelled"]
     assert [block.totals["events"] for block in sink.at("parsed") if block.final] == [1, 1]
-    assert [block.end for block in sink.at("wire") if block.final][0] == "cancelled"
+    assert next(block.end for block in sink.at("wire") if block.final) == "cancelled"
 
 
 async def test_a_stream_that_is_dropped_is_abandoned(sink: MemorySink) -> None:
@@ -227,7 +229,9 @@ async def test_retries_are_responses_of_their_own(sink: MemorySink) -> None:
     """A request that is sent again gets another stream id, and only the answer is recorded."""
 
     def busy(connection: Any, _request: bytes) -> None:
-        connection.sendall(head("Content-Length: 2", "Retry-After-Ms: 1", status="503 Busy", content_type="application/json") + b"{}")
+        connection.sendall(
+            head("Content-Length: 2", "Retry-After-Ms: 1", status="503 Busy", content_type="application/json") + b"{}"
+        )
 
     with RawServer(busy, stream()) as server, recording(origins=(server.url,)) as memory:
         with openai.OpenAI(api_key="k", base_url=server.url + "/v1", max_retries=1) as client:
@@ -243,14 +247,13 @@ async def test_points_are_announced_only_where_they_will_testify(sink: MemorySin
     """`parsed` is announced for streamed chat completions, `wire` for everything else."""
 
     def models(connection: Any, _request: bytes) -> None:
-        connection.sendall(head("Content-Length: 26", content_type="application/json") + b'{"object":"list","data":[]}'[:26])
+        connection.sendall(head("Content-Length: 27", content_type="application/json") + b'{"object":"list","data":[]}')
 
     with RawServer(stream()) as server, recording(origins=(server.url,)):
         with openai.OpenAI(api_key="k", base_url=server.url + "/v1", max_retries=0) as client:
             list(instrument(client).chat.completions.create(**QUESTION))
             server.handlers[:] = [models]
-            with pytest.raises(json.JSONDecodeError):
-                client.models.list()
+            client.models.list()
         announced = [server.header("stream-witness", number) or "" for number in (0, 1)]
     assert "points=(wire parsed)" in announced[0]
     assert "points=(wire)" in announced[1]
@@ -262,13 +265,15 @@ async def test_applied_is_named_by_the_chunk(sink: MemorySink) -> None:
         async with Session(False, server.url) as session:
             answer = await session.ask()
             report = applied(answer)
-            with pytest.raises(ZeroDivisionError):
+
+            def reduce() -> None:
                 for number, chunk in enumerate(answer):
-                    if number == 2:
-                        continue
-                    with report.event(chunk):
-                        assert chunk.choices
-                        1 / (4 - number)
+                    if number != 2:
+                        with report.event(chunk):
+                            1 / (4 - number)
+
+            with pytest.raises(ZeroDivisionError):
+                reduce()
             answer.close()
     block = sink.closing("applied")
     assert list(block.columns()["of"]) == [0, 1, 3, 4]
@@ -313,4 +318,3 @@ async def test_uninstrument_takes_the_parser_hook_off(asynchronous: bool, sink: 
             assert await session.read() == ([*TEXTS, ""], None)
             assert "request" not in vars(session.client)
     assert sink.blocks == []
-

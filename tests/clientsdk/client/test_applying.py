@@ -1,0 +1,151 @@
+"""applied(): what the application did with each event, named by the object that it was handed."""
+
+from __future__ import annotations
+
+import gc
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from streamwitness import faults
+from streamwitness.client import applied, instrument, watch
+from streamwitness.semconv import MISSING, RESULT, TEXT
+from streamwitness.testing import MemorySink, recording
+from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, stream
+
+DICTS: list[dict[str, Any]] = [json.loads(e.removeprefix(b"data: ")) for e in BODY.split(b"\n\n")[:9]]
+
+
+def watched() -> Any:
+    """A watched stream of the nine chunks, each an object of its own."""
+    return watch([json.loads(json.dumps(item)) for item in DICTS], profile="openai_chat")
+
+
+def test_events_are_recorded_with_what_they_are_of(sink: MemorySink) -> None:
+    """A healthy application: nine rows of nine positions, closed with the stream."""
+    chunks = watched()
+    report = applied(chunks)
+    for chunk in chunks:
+        with report.event(chunk):
+            chunk.clear()  # an application may use its chunk up
+    block, parsed = sink.closing("applied"), sink.closing("parsed")
+    assert list(block.columns()["of"]) == list(range(9))
+    assert set(block.columns()["result"]) == {RESULT["applied"]}
+    assert (block.end, block.of, block.totals["content"]) == ("eof", "parsed", parsed.totals["content"])
+    assert (block.regressions, block.totals["gaps"]) == (0, 0)
+
+
+def test_a_reducer_that_raises(sink: MemorySink) -> None:
+    """The exception stays what it is; its row holds nothing as applied, the record ends as raised."""
+    chunks = watched()
+    error = KeyError(CANARY)
+
+    def reduce() -> None:
+        with applied(chunks) as report:
+            for chunk in chunks:
+                with report.event(chunk):
+                    if chunk == DICTS[2]:
+                        raise error
+
+    with pytest.raises(KeyError) as caught:
+        reduce()
+    assert caught.value is error
+    block = sink.closing("applied")
+    assert list(block.columns()["result"])[-1] == RESULT["raised"]
+    assert list(block.columns()["parts"])[-1] == 0
+    assert (block.end, block.end_detail, block.totals["events"]) == ("raised", "KeyError", 3)
+    assert CANARY not in repr(block.attributes())
+
+
+def test_results_are_reported(sink: MemorySink) -> None:
+    """Ignored holds nothing, partial holds the parts that were named."""
+    chunks = watched()
+    with applied(chunks) as report:
+        report.report(next(chunks), "ignored")
+        report.report(next(chunks), "partial", parts=["text"])
+        report.report(next(chunks))
+    block = sink.closing("applied")
+    assert list(block.columns()["parts"]) == [0, TEXT, TEXT]
+    assert list(block.columns()["result"]) == [RESULT["ignored"], RESULT["partial"], RESULT["applied"]]
+    assert block.end == "cancelled"
+
+
+def test_unknown_results_and_parts_are_refused(sink: MemorySink) -> None:
+    """Mistakes of the caller are errors, also where nothing is observed."""
+    with pytest.raises(ValueError, match="unknown result 'aplied'"):
+        applied(object()).report({}, "aplied")
+    with pytest.raises(ValueError, match="unknown part 'txt'"):
+        applied(object()).report({}, parts=["txt"])
+
+
+def test_objects_that_were_not_handed_on_have_no_position(sink: MemorySink) -> None:
+    """A copy is another object; an explicit position is taken as it is."""
+    chunks = watched()
+    with applied(chunks) as report:
+        first, second = next(chunks), next(chunks)
+        report.report(dict(first))
+        report.report(dict(second), of=1)
+    assert list(sink.closing("applied").columns()["of"]) == [MISSING, 1]
+
+
+def test_what_is_collected_first_is_still_applied(sink: MemorySink) -> None:
+    """An application that reads to the end and applies afterwards is recorded until it lets go."""
+    chunks = watched()
+    report = applied(chunks)
+    for chunk in list(chunks):
+        report.report(chunk)
+    assert [block for block in sink.at("applied") if block.final] == []
+    del report
+    gc.collect()
+    block = sink.closing("applied")
+    assert (list(block.columns()["of"]), block.end) == (list(range(9)), "eof")
+
+
+def test_a_response_without_a_watched_parser(sink: MemorySink) -> None:
+    """Then positions are those at the wire, where the application knows them; content is still counted."""
+    with RawServer(stream()) as server, httpx.Client() as client:
+        response = instrument(client).post(server.url + "/v1/chat/completions")
+        with applied(response) as report:
+            for position, item in enumerate(DICTS):
+                report.report(item, of=position)
+    block, wire = sink.closing("applied"), sink.closing("wire")
+    assert (block.of, list(block.columns()["of"]), block.end) == ("wire", list(range(9)), "eof")
+    assert (block.exchange, block.totals["content"]) == (wire.exchange, wire.totals["content"])
+
+
+def test_own_objects_are_judged_by_their_position(sink: MemorySink) -> None:
+    """What the application made itself need not be readable."""
+    chunks = watched()
+    with applied(chunks) as report:
+        next(chunks)
+        report.report(object(), of=0)
+    assert list(sink.closing("applied").columns()["of"]) == [0]
+
+
+def test_unobserved_streams_are_fine() -> None:
+    """Nothing observed, mode off: the application's block runs, nothing is recorded."""
+    with recording(mode="off") as sink:
+        chunks = watch(list(DICTS))
+        with applied(chunks) as report, report.event(next(chunks)):
+            pass
+        report.close()
+    assert sink.blocks == []
+
+
+def test_a_fault_of_ours_stays_ours(sink: MemorySink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug while looking at a chunk marks the record, and the application goes on."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError(CANARY)
+
+    chunks = watched()
+    report = applied(chunks)
+    monkeypatch.setattr("streamwitness.client.reader.Reader.read", broken)
+    with faults.quiet():
+        for chunk in chunks:
+            with report.event(chunk):
+                pass
+        report.close()
+    assert sink.closing("applied").extra["stream.observer_fault"] == "RuntimeError"

@@ -1,0 +1,73 @@
+"""The ordered reducer applies a true prefix and refuses everything else with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamwitness.reducers import Ordered, Result
+from streamwitness.semconv import RESULTS
+
+A, B = "a" * 32, "b" * 32
+
+
+def run(*offers: tuple[int, dict[str, Any]]) -> tuple[list[int], list[str]]:
+    """What was applied, and the results."""
+    applied: list[int] = []
+    reducer: Ordered[int] = Ordered(applied.append)
+    results = [reducer.offer(sequence, sequence=sequence, **options).result for sequence, options in offers]
+    return applied, [str(result) for result in results]
+
+
+@pytest.mark.parametrize(("offers", "applied", "results"), [
+    (((0, {}), (1, {}), (2, {"final": True})), [0, 1, 2], ["applied", "applied", "applied"]),
+    (((0, {}), (0, {})), [0], ["applied", "duplicate"]),
+    (((0, {}), (2, {}), (3, {})), [0], ["applied", "gap", "gap"]),
+    (((0, {}), (2, {}), (1, {}), (2, {})), [0], ["applied", "gap", "reordered", "reordered"]),
+    (((1, {}),), [], ["gap"]),
+    (((0, {"stream": A}), (1, {"stream": B}), (1, {"stream": A})), [0, 1], ["applied", "wrong_stream", "applied"]),
+    (((0, {"final": True}), (1, {})), [0], ["applied", "after_terminal"]),
+    (((0, {"final": True}), (1, {"final": True})), [0], ["applied", "after_terminal"]),
+    (((0, {"final": True}), (0, {})), [0], ["applied", "after_terminal"]),
+])  # fmt: skip
+def test_each_rule(offers: Any, applied: list[int], results: list[str]) -> None:
+    """One row of the table each; the applied prefix does not change where something is refused."""
+    assert run(*offers) == (applied, results)
+
+
+def test_a_reducer_that_raises_fails_closed() -> None:
+    """The exception comes out; the event is not applied, and nothing after it is, the same event again included."""
+    applied: list[int] = []
+
+    def apply(event: int) -> None:
+        if event == 1:
+            raise ZeroDivisionError
+        applied.append(event)
+
+    reducer: Ordered[int] = Ordered(apply)
+    reducer.offer(0, sequence=0)
+    with pytest.raises(ZeroDivisionError):
+        reducer.offer(1, sequence=1)
+    assert [reducer.offer(event, sequence=event).result for event in (1, 2)] == [Result.GAP, Result.GAP]
+    assert (applied, reducer.expected, reducer.is_broken) == ([0], 1, True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=12))
+def test_what_is_applied_is_always_a_prefix(offers: list[tuple[int, bool]]) -> None:
+    """Whatever comes in whatever order: 0, 1, 2 … without a hole, and nothing after the end."""
+    applied: list[int] = []
+    reducer: Ordered[int] = Ordered(applied.append)
+    accepted = 0
+    for sequence, final in offers:
+        outcome = reducer.offer(sequence, sequence=sequence, final=final)
+        accepted += outcome.is_applied
+        assert outcome.reason
+    assert applied == list(range(accepted))
+
+
+def test_results_are_the_shared_words() -> None:
+    """Every result is one that travels; a StrEnum is what applied().report takes."""
+    assert {str(result) for result in Result} <= set(RESULTS)
