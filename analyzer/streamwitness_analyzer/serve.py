@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -25,7 +26,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        why = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        why = f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}"
         raise PortTaken(f"{why}; choose another with {label('port')} or {label('host')}") from error
 
 

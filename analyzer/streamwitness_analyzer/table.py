@@ -41,7 +41,7 @@ def render(page: Mapping[str, Any], style: Style, now: int) -> str:
 
 
 def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
-    counts = "" if row["sent"] is None else f"{row['sent']}→{row['used']}"
+    counts = "" if row["sent"] is None else f"{row['sent']}→{'?' if row['used'] is None else row['used']}"
     said = [row["short"] or "", confidence_word(row["confidence"]), _OPEN.get(row["state"], "")]
     return (
         row["stream"][:digits],
@@ -56,7 +56,7 @@ def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
 
 def _line(style: Style, text: Sequence[str], widths: Sequence[int]) -> str:
     cells = [f"{style.plain(cell):<{width}}" for cell, width in zip(text, widths, strict=True)]
-    return "  ".join(cells).rstrip()[: max(40, style.width)]
+    return "  ".join(cells).rstrip()
 
 
 def _age(nanoseconds: int) -> str:
