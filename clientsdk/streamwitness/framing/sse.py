@@ -29,7 +29,7 @@ _CR: Final = 0x0D
 _ENDS: Final = b"\n\r"
 _COLON: Final = 0x3A
 _HEAD: Final = 5
-"""Bytes kept of a line that is skipped: enough to know a comment, and to know a `data` line."""
+"""Bytes kept of a line that is too long: enough to tell a comment or a `data` line by."""
 _new: Final = tuple.__new__
 """Makes a Frame in half the time of its Python-level constructor; there is one for every event."""
 
@@ -187,13 +187,13 @@ class SSEFramer:
         self._cr = data.endswith(b"\r")
 
     def _hold(self, piece: bytes) -> None:
-        """Keep a piece of an unfinished line: all of it, or the head of a comment or of what is beyond the limit."""
+        """Keep a piece of an unfinished line, or but the head of one that goes beyond the limit."""
         self._held += len(piece)
         if self._skipped:
             self._line += piece[: _HEAD - len(self._line)]
             return
         self._line += piece
-        if self._line[0] == _COLON or self._size + self._held > self._limit:
+        if self._size + self._held > self._limit:
             self._skipped = True
             del self._line[_HEAD:]
 
