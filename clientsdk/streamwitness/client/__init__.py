@@ -5,7 +5,6 @@ What can be instrumented is one table by module and class name, so that no libra
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -18,7 +17,8 @@ __all__ = ["Applied", "AsyncWatched", "Watched", "applied", "instrument", "unins
 
 C = TypeVar("C")
 
-_installed: weakref.WeakKeyDictionary[Any, Callable[[], None]] = weakref.WeakKeyDictionary()
+_MARK: Final = "_streamwitness_uninstall"
+"""Attribute of an instrumented client; kept on the client itself, so that it can be collected with it."""
 
 
 def instrument(client: C) -> C:
@@ -28,14 +28,14 @@ def instrument(client: C) -> C:
     as `AzureOpenAI` too). Settings come from `streamwitness.configure()` or the environment. Raises TypeError for
     anything else.
     """
-    if client not in _installed:
-        _installed[client] = _installer(client)(client)
+    if _MARK not in getattr(client, "__dict__", {}):
+        setattr(client, _MARK, _installer(client)(client))
     return client
 
 
 def uninstrument(client: Any) -> None:
     """Take the hooks off again; streams already open are observed to their end. Unknown clients are left alone."""
-    uninstall = _installed.pop(client, None)
+    uninstall = getattr(client, "__dict__", {}).pop(_MARK, None)
     if uninstall is not None:
         uninstall()
 

@@ -68,7 +68,7 @@ class Applied:
         note = self._state.begin(chunk, of) if self._state is not None else None
         try:
             yield
-        except BaseException as error:
+        except Exception as error:  # not what interrupts from outside (a cancelled task, Ctrl-C): that blames nobody
             if note is not None:
                 note("raised", None, type(error).__name__)
             raise

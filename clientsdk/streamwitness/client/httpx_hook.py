@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from streamwitness.observer import BodyObserver
+from streamwitness.semconv import SERVER_ADDRESS, STATUS_CODE
 
 from .tap import Tap, safely
 
@@ -87,7 +88,8 @@ def _response_hook(
         observer = on_response(response)
         if observer is None:
             return
-        tap = Tap(observer, response.headers.get("content-encoding", ""))
+        known = {STATUS_CODE: response.status_code, SERVER_ADDRESS: response.request.url.host}
+        tap = Tap(observer, response.headers.get("content-encoding", ""), known=known)
         response.stream = stream_class(response.stream, tap)
         if on_tap is not None:
             on_tap(response, tap)

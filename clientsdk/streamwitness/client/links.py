@@ -20,6 +20,9 @@ WITNESS: Final = "streamwitness"
 
 _LINK: Final = "streamwitness.link"
 
+_RESPONSES: Final = ("response", "http_response", "_response")
+"""Where SDKs keep the HTTP response: openai's streams, its raw responses, its `stream()` helper."""
+
 _newest: ContextVar[weakref.ref[Any] | None] = ContextVar("streamwitness_newest_response", default=None)
 
 
@@ -44,10 +47,10 @@ def attach(response: Any, link: Link) -> None:
 
 def of(thing: Any) -> Link | None:
     """The link of a response, or of something that carries one (an SDK's stream, a watched iterator)."""
-    if isinstance(own := getattr(thing, "__dict__", {}).get("_streamwitness_link"), Link):
+    if isinstance(own := (_attribute(thing, "__dict__") or {}).get("_streamwitness_link"), Link):
         return own
-    for response in (thing, *(getattr(thing, name, None) for name in ("response", "http_response", "_response"))):
-        extensions = getattr(response, "extensions", None)
+    for response in (thing, *(_attribute(thing, name) for name in _RESPONSES)):
+        extensions = _attribute(response, "extensions")
         if isinstance(extensions, dict) and isinstance(link := extensions.get(_LINK), Link):
             return link
     return None
@@ -63,3 +66,11 @@ def newest() -> Link | None:
     if link is None or link.parsed is not None or link.tap is None or link.tap.end is not None:
         return None
     return link
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """An attribute of an object that is not ours: a property may raise anything, and that is no fault of ours."""
+    try:
+        return getattr(thing, name, None)
+    except Exception:
+        return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from streamwitness import faults
 from streamwitness.events import Frame, Reading
@@ -21,12 +22,20 @@ from .decoding import UndecodableError, decoder
 class Tap:
     """The state of one observed body.
 
-    `coding` is the body's Content-Encoding. Safe to call from a finalizer and from another thread: a waiting piece
-    is taken exactly once, and the observer takes the first end only.
+    `coding` is the body's Content-Encoding, `known` attributes for the closing block. Safe to call from a finalizer
+    and from another thread: a waiting piece is taken exactly once, and the observer takes the first end only.
     """
 
-    def __init__(self, observer: BodyObserver, coding: str = "", clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self,
+        observer: BodyObserver,
+        coding: str = "",
+        *,
+        known: dict[str, Any] | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
         self.observer = observer
+        self._known = known
         self._now = clock
         self.on_end: list[Callable[[str], None]] = []
         """Called with the end when the reader stopped it (close, drop), for points further down."""
@@ -119,7 +128,7 @@ class Tap:
         if self.error is not None and end not in ("eof", "raised"):
             # A client stops at the provider's error event as it does at the terminator.
             detail, end = detail or f"{end} after an error event", "stopped_at_terminal"
-        self.observer.close(end, detail)
+        self.observer.close(end, detail, extra=self._known)
         self.observer.on_event = self._note_event
         listeners, self.on_end = self.on_end, []
         for listener in listeners:

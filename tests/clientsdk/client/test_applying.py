@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 from typing import Any
@@ -57,6 +58,22 @@ def test_a_reducer_that_raises(sink: MemorySink) -> None:
     assert list(block.columns()["parts"])[-1] == 0
     assert (block.end, block.end_detail, block.totals["events"]) == ("raised", "KeyError", 3)
     assert CANARY not in repr(block.attributes())
+
+
+def test_an_interruption_blames_nobody(sink: MemorySink) -> None:
+    """A task that is cancelled while it applies an event has not raised: the event counts as not reached."""
+    chunks = watched()
+    report = applied(chunks)
+
+    def reduce() -> None:
+        with report.event(next(chunks)):
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        reduce()
+    chunks.close()
+    report.close()
+    assert (sink.closing("applied").totals["events"], sink.closing("applied").end) == (0, "cancelled")
 
 
 def test_results_are_reported(sink: MemorySink) -> None:

@@ -7,6 +7,7 @@ import gc
 import gzip
 import socket
 import threading
+import weakref
 import zlib
 from collections.abc import Callable
 from types import ModuleType
@@ -398,6 +399,24 @@ async def test_uninstrumented_clients_are_as_before(library: ModuleType, sink: M
         assert [len(hooks) for hooks in client.event_hooks.values()] == [0, 0]
         client.post(server.url + PATH)
     assert sink.blocks == []
+
+
+async def test_instrumented_clients_are_collected(library: ModuleType, sink: MemorySink) -> None:
+    """Nothing of ours keeps a client alive."""
+    client = instrument(library.Client())
+    client.close()
+    gone = weakref.ref(client)
+    del client
+    gc.collect()
+    assert gone() is None
+
+
+async def test_the_closing_block_says_who_answered(library: ModuleType, sink: MemorySink) -> None:
+    """Status and host, in the field's own words."""
+    with RawServer(stream()) as server:
+        read_sync(library, server.url)
+    extra = sink.closing("wire").extra
+    assert (extra["http.response.status_code"], extra["server.address"]) == (200, "127.0.0.1")
 
 
 async def test_waits_are_told_apart(library: ModuleType, sink: MemorySink) -> None:
