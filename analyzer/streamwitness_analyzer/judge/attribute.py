@@ -117,7 +117,7 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
         if not _comparable(one.before, two.after):
             continue
         around = judge_views(View(one.before, "semantic"), View(two.after, "semantic"), peer=one.peer and two.peer)
-        if around.status == "intact":
+        if around.status == "intact" and one.peer and two.peer:  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]

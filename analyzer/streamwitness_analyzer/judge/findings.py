@@ -54,7 +54,7 @@ class Finding:
         places = {
             "seen": words.label(self.fault.seen.point),
             "missing": words.label(self.fault.missing.point),
-            "where": words.where(self.sequence, self.about),
+            "first": str(self.sequence[0]),
         }
         return words.explained(change.kind, change.count, change.exact, places)
 

@@ -117,7 +117,7 @@ def _rewritten(before: Record, after: Record) -> bool:
     """Whether not one event came as it was sent, while what they say is the same."""
     a, b = View(before, "payload"), View(after, "payload")
     same_words = judge_views(View(before, "semantic"), View(after, "semantic"), peer=False).status == "intact"
-    return same_words and not a.counts.keys() & b.counts.keys()
+    return same_words and a.whole and b.whole and b.n > 0 and not a.counts.keys() & b.counts.keys()
 
 
 def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:

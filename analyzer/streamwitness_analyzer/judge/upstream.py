@@ -122,7 +122,7 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
 def _recut(changes: Sequence[Change], before: View, after: View) -> bool:
     """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece."""
     new = any(c.kind in ("fabricated", "extra", "mismatch") and c.side == "after" for c in changes)
-    gone = any(c.side == "before" for c in changes)
+    gone = any(c.kind in ("gap", "tail", "gap_or_late") for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
     )
@@ -195,6 +195,8 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     views = [View(leg, "semantic") for leg in legs]
     if not after.digests or not all(view.digests for view in views):
         return Upstream(legs[-1], _unproven("no digests were recorded"), _replaced(legs, legs[-1]))
+    if _continued(views, after):
+        return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]))
     related = [view for view in views if _related(view, after)]
     if len(related) == 1:
         sole = _single(related[0].record, egress)
@@ -202,8 +204,6 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
         if sole.hop and not _excused(sole.hop, [v for v in views if v is not related[0]]):
             return replace(sole, superseded=replaced)
         return Upstream(related[0].record, _unproven("several upstream attempts share the answer"), replaced)
-    if _continued(views, after):
-        return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]))
     return Upstream(legs[-1], _unproven("several upstream attempts share the answer"), _replaced(legs, legs[-1]))
 
 

@@ -33,7 +33,7 @@ VERBS: Final = {
 
 EXPLAINED: Final = {
     "gap": "{count} that {seen} had never came out at {missing}.",
-    "tail": "Everything from {where} on, {count}, was there at {seen} and never came out at {missing}.",
+    "tail": "Everything from event {first} on, {count}, was there at {seen} and never came out at {missing}.",
     "reorder": "The same events came out at {missing} in another order than at {seen}.",
     "gap_or_late": "{count} that {seen} had did not come out at {missing} in time; lost or late cannot be told.",
     "mismatch": "What came out at {missing} differs from {seen}; what exactly happened, a lost block hides.",
@@ -135,7 +135,7 @@ def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact
 
 
 def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
-    """The sentence of a finding; `words` holds `seen`, `missing` and `where`."""
+    """The sentence of a finding; `words` holds `seen`, `missing` and `first`."""
     number = events(count) if exact else f"at least {events(count)}"
     text = EXPLAINED[kind].format(count=number, **words)
     return text[0].upper() + text[1:]

@@ -67,7 +67,7 @@ def answer(words: Iterable[int], *, finish: bool = True, done: bool = True) -> l
 
 
 @dataclass(frozen=True)
-class Point_:
+class How:
     """How a point's blocks are made; every field has the value of a healthy, fully instrumented path."""
 
     point: Point
@@ -94,7 +94,7 @@ class Point_:
 
 
 class _Maker:
-    def __init__(self, how: Point_, events: Sequence[Event]) -> None:
+    def __init__(self, how: How, events: Sequence[Event]) -> None:
         self.how, self.events = how, events
         self.max = -1
         self.regressions = self.gaps = 0
@@ -174,7 +174,7 @@ class _Maker:
 
 
 def recorder_id(point: Point, leg: int | None = None, witness: str = "") -> str:
-    """The recorder id that `Point_` gives a point unless told otherwise."""
+    """The recorder id that `How` gives a point unless told otherwise."""
     return f"{POINTS.index(point):x}{leg or 0:x}{witness[:1] or 'a'}".ljust(16, "0")
 
 
@@ -199,10 +199,11 @@ def path(
     wire: Sequence[Event] | None,
     parsed: Sequence[Event] | None = None,
     applied: Sequence[Event] | None = None,
+    /,
     *,
     expected: tuple[Point, ...] | None = None,
     cuts: Callable[[int], Sequence[int]] | None = None,
-    **changes: Point_,
+    **changes: How,
 ) -> list[Block]:
     """The blocks of a whole path; `changes` replace how a point is made, by its name."""
     given: dict[Point, Sequence[Event] | None] = {
@@ -219,14 +220,14 @@ def path(
     return out
 
 
-def usual(point: Point, *, legs: bool = True) -> Point_:
+def usual(point: Point, *, legs: bool = True) -> How:
     """A point as it is on a healthy path."""
-    table: dict[Point, Point_] = {
-        "ingress": Point_("ingress", leg=0),
-        "egress": Point_("egress", legs=(LEG,) if legs else ()),
-        "wire": Point_("wire"),
-        "parsed": Point_("parsed", delivers=DELIVERED_BY_SDK),
-        "applied": Point_("applied", of="parsed"),
+    table: dict[Point, How] = {
+        "ingress": How("ingress", leg=0),
+        "egress": How("egress", legs=(LEG,) if legs else ()),
+        "wire": How("wire"),
+        "parsed": How("parsed", delivers=DELIVERED_BY_SDK),
+        "applied": How("applied", of="parsed"),
     }
     return table[point]
 
