@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from streamwitness import runtime as _runtime
 from streamwitness.digests import KEY_BYTES
-from streamwitness.headers import format_request, parse_response
+from streamwitness.headers import ResponseHeader, format_request, parse_response
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
 from streamwitness.witness import Identity, Witness
@@ -78,11 +78,14 @@ class ClientHook:
         if not _is_observed(path, settings.include, settings.exclude):
             return None
         announced = response.request.extensions.get(_ANNOUNCED)
-        identity, level = _identity(response, announced, key, runtime)
+        header = parse_response(response.headers.get(HEADER, "")) if announced is not None else None
+        identity, level = _identity(header, announced, key, runtime)
         if not identity.sampled:
             return None
         points = announced.points if announced else _points()
-        witness = Witness(identity, runtime.sink, level=level, expected=points, context=active_span())
+        # A gateway that answered testifies as well: without its record the verdict must wait, then stay unproven.
+        expected: tuple[Point, ...] = (*points, "egress") if header is not None else points
+        witness = Witness(identity, runtime.sink, level=level, expected=expected, context=active_span())
         observer = witness.body("wire", path=path, content_type=content_type, client=parser.get() or self._library)
         links.attach(response, links.Link(witness, path, content_type))
         return observer
@@ -127,11 +130,10 @@ def _take_key(response: Any) -> bytes | None:
 
 
 def _identity(
-    response: Any, announced: Announcement | None, key: bytes | None, runtime: _runtime.Runtime
+    header: ResponseHeader | None, announced: Announcement | None, key: bytes | None, runtime: _runtime.Runtime
 ) -> tuple[Identity, Level]:
     """The gateway's identity of the stream, else one of our own (then the evidence is the client's alone)."""
     level = runtime.settings.level
-    header = parse_response(response.headers.get(HEADER, "")) if announced is not None else None
     if header is None:
         own = Identity.new(announced.stream if announced is not None else None)
         return replace(own, sampled=runtime.sampled(own.stream)), level
