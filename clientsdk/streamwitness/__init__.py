@@ -16,6 +16,7 @@ from . import semconv
 if TYPE_CHECKING:
     from . import gateway, testing
     from .client import applied, instrument, watch
+    from .client.identify import stream_id
     from .runtime import configure, flush, shutdown
     from .settings import SettingsError
 
@@ -30,6 +31,7 @@ __all__ = [
     "gateway",
     "instrument",
     "shutdown",
+    "stream_id",
     "testing",
     "watch",
 ]
@@ -41,6 +43,7 @@ _HOMES: Final = {
     "flush": "runtime",
     "instrument": "client",
     "shutdown": "runtime",
+    "stream_id": "client.identify",
     "watch": "client",
 }
 """Name → the module here that defines it; other names of `__all__` are modules themselves."""

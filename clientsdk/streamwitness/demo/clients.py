@@ -19,6 +19,7 @@ from streamwitness import applied, instrument, stream_id, watch
 
 _MESSAGES: Final = [{"role": "user", "content": "Who called the boat home?"}]
 _READ_SECONDS: Final = 0.03
+_THINKS_SECONDS: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def read_openai_and_cancel(call: Call) -> Outcome:
             with answer.event(chunk):
                 text += _deltas(chunk)
             if position == call.at:
+                time.sleep(_THINKS_SECONDS)  # meanwhile the gateway goes on sending
                 stream.close()
                 break
     return Outcome(stream_id(stream), stream.response.status_code)
@@ -143,8 +145,9 @@ async def _read_httpx_async(call: Call) -> Outcome:
         instrument(client)
         headers = {**call.headers, "accept-encoding": "gzip"}
         async with client.stream("POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=headers) as response:
+            events = watch(_events_async(response), response=response)
             with applied(response) as answer:
-                async for event in watch(_events_async(response), response=response):
+                async for event in events:
                     with answer.event(event):
                         text += _json_deltas(event)
             return Outcome(stream_id(response), response.status_code)
