@@ -152,6 +152,17 @@ def test_summaries_follow_in_a_later_export(make: Make) -> None:
     assert target.blocks[-1].rows is None
 
 
+def test_summaries_wait_for_the_next_round() -> None:
+    """The repetition does not follow at once: what lost the first request would lose it as well."""
+    target = Target()
+    worker = Worker(lambda: target)
+    worker.queue.put(closing(1))
+    assert worker._round()
+    assert [block.summary for block in target.blocks] == [False]
+    assert worker._round()
+    assert [block.summary for block in target.blocks] == [False, True]
+
+
 def test_a_refusing_target_is_told_of(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     """Undelivered blocks are counted, said once in the log, and told by the next block; their summaries still go."""
     with caplog.at_level(logging.WARNING, "streamwitness"):
