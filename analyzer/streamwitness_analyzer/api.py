@@ -65,8 +65,8 @@ def _answering(handler: Handler, query_key: str) -> Handler:
 
 
 def _has_key(request: Request, query_key: str) -> bool:
-    given = request.headers.get("authorization", "").removeprefix("Bearer ")
-    return hmac.compare_digest(given.encode(), query_key.encode())
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), query_key.encode())
 
 
 async def _list(store: Store, wall: Callable[[], int], request: Request) -> Response:

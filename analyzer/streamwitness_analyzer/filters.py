@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +98,7 @@ def _client(text: str) -> str:
 
 def _since(text: str, now: int) -> int:
     if age := _AGE.match(text):
-        return now - int(age[1]) * _UNITS[age[2]] * NANOSECONDS
+        return max(0, now - int(age[1]) * _UNITS[age[2]] * NANOSECONDS)
     try:
         moment = datetime.fromisoformat(text)
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -107,7 +106,7 @@ def _since(text: str, now: int) -> int:
         raise FilterError(
             f"since is {text[:_MAX_WORD]!r}; give an age (30s, 15m, 2h, 7d) or an ISO 8601 time"
         ) from error
-    return min(int(seconds * NANOSECONDS), _LATEST)
+    return min(max(0, int(seconds * NANOSECONDS)), _LATEST)
 
 
 def _limit(text: str) -> int:
@@ -119,7 +118,7 @@ def _limit(text: str) -> int:
 def _cursor(text: str) -> tuple[int, str]:
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, UnicodeError) as error:
+    except ValueError as error:
         raise FilterError("cursor is not one that this API gave out") from error
     when, _, stream = decoded.partition(".")
     if not re.fullmatch(r"\d{1,18}|[1-8]\d{18}", when) or not re.fullmatch(r"[0-9a-f]{32}", stream):
