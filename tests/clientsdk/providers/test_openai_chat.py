@@ -1,0 +1,311 @@
+"""The Chat Completions profile: vectors of many servers, read from bytes, dicts and the openai package's objects."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from streamwitness import semconv as sc
+from streamwitness.events import Piece, Reading
+from streamwitness.framing import SSEFramer
+from streamwitness.providers import Unreadable
+from streamwitness.providers.openai_chat import FINISHES, OpenAIChat
+from streamwitness.providers.openai_chunk import decode_chunk, lenient_chunk
+
+VECTORS = Path(__file__).parents[2] / "vectors" / "openai_chat"
+
+
+def _streams() -> list[Any]:
+    return [
+        pytest.param(stream, id=f"{path.stem}/{stream['name']}")
+        for path in sorted(VECTORS.glob("*.json"))
+        for stream in json.loads(path.read_text())
+    ]
+
+
+def _reading(event: dict[str, Any]) -> Reading:
+    pieces = tuple(Piece(slot, part, text.encode(), finish) for slot, part, text, finish in event["pieces"])
+    return Reading(sum(sc.PART[name] for name in event["parts"]), pieces)
+
+
+def _from_raw(profile: OpenAIChat, data: str) -> Reading:
+    return profile.read(b"", data.encode())
+
+
+def _from_text(profile: OpenAIChat, data: str) -> Reading:
+    return profile.read_object(data)
+
+
+def _from_dict(profile: OpenAIChat, data: str) -> Reading:
+    try:
+        return profile.read_object(json.loads(data))
+    except ValueError:
+        return profile.read_object(data)
+
+
+def _sdk_object(value: Any) -> Any:
+    """What `openai` hands to the application for a decoded chunk."""
+    models = pytest.importorskip("openai._models")
+    chat = pytest.importorskip("openai.types.chat")
+    return models.construct_type(type_=chat.ChatCompletionChunk, value=value)
+
+
+def _from_sdk(profile: OpenAIChat, data: str) -> Reading:
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return profile.read_object(data)
+    return profile.read_object(_sdk_object(value))
+
+
+def _state(profile: OpenAIChat) -> dict[str, Any]:
+    names = ("complete", "finish_reasons", "model", "response_id", "usage")
+    return {name: getattr(profile, name) for name in names}
+
+
+@pytest.mark.parametrize("read", [_from_raw, _from_text, _from_dict, _from_sdk])
+@pytest.mark.parametrize("stream", _streams())
+def test_a_vector_reads_as_it_says(stream: dict[str, Any], read: Callable[[OpenAIChat, str], Reading]) -> None:
+    """Bytes, text, dict and SDK object of each event give the parts and pieces of the vector, and the same end."""
+    profile = OpenAIChat()
+
+    readings = [read(profile, event["data"]) for event in stream["events"]]
+
+    assert readings == [_reading(event) for event in stream["events"]]
+    assert _state(profile) == {
+        "complete": stream["complete"],
+        "finish_reasons": tuple(stream["finish_reasons"]),
+        "model": stream["model"],
+        "response_id": stream["response_id"],
+        "usage": tuple(stream["usage"]),
+    }
+
+
+def test_the_sdk_itself_hands_on_what_was_on_the_wire() -> None:
+    """Through the real `openai` client, each chunk that it yields reads as the event it was made from."""
+    openai = pytest.importorskip("openai")
+    httpx2 = pytest.importorskip("httpx2")
+    wanted = {"tool-calls", "two-choices", "reasoning", "refusal", "prompt-filter-first", "typed-content", "abort"}
+    events = [
+        event["data"].encode()
+        for parameters in _streams()
+        for stream in parameters.values
+        if stream["name"] in wanted
+        for event in stream["events"]
+        if event["data"] != "[DONE]"
+    ]
+    body = b"".join(b"data: " + data + b"\n\n" for data in (*events, b"[DONE]"))
+
+    def answer(_: object) -> Any:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=body)
+
+    wire, parsed = OpenAIChat(), OpenAIChat()
+    with (
+        httpx2.Client(transport=httpx2.MockTransport(answer)) as http,
+        openai.OpenAI(api_key="none", base_url="http://127.0.0.1", http_client=http) as client,
+    ):
+        chunks = client.chat.completions.create(model="m", messages=[], stream=True)
+        readings = [parsed.read_object(chunk) for chunk in chunks]
+
+    assert readings == [wire.read(b"", data) for data in events]
+    assert _state(parsed) == _state(wire)
+
+
+@pytest.mark.parametrize(
+    ("sent", "canonical"), [*FINISHES.items(), *((word.upper(), to) for word, to in FINISHES.items()), ("x", "other")]
+)
+def test_every_finish_reason_has_a_canonical_one(sent: str, canonical: str) -> None:
+    """The table holds in any case of letters; a word that it lacks is `other`; an error is no completion."""
+    profile = OpenAIChat()
+    reading = profile.read(b"", json.dumps({"choices": [{"delta": {}, "finish_reason": sent}]}).encode())
+
+    assert canonical in sc.FINISH_REASONS
+    assert reading.pieces == (Piece("0/finish/0", "finish", b"", canonical),)
+    assert reading.parts == sc.FINISH | (sc.ERROR if canonical == "error" else 0)
+    assert profile.complete is (canonical != "error")
+
+
+def test_half_a_surrogate_pair_reads_alike_everywhere() -> None:
+    """JSON may carry half a pair, and Python's reader hands it on: it has bytes, the same at every point."""
+    delta = r'{"content":"a\ud83d","tool_calls":[{"function":{"arguments":{"k":"\ude00"}}}]}'
+    data = '{"choices":[{"index":0,"delta":' + delta + "}]}"
+    readings = [read(OpenAIChat(), data) for read in (_from_raw, _from_dict, _from_sdk)]
+
+    assert readings[0].pieces == (
+        Piece("0/text/0", "text", b"a\xed\xa0\xbd"),
+        Piece("0/tool/0", "tool_args", b'{"k":"\xed\xb8\x80"}'),
+    )
+    assert readings == [readings[0]] * 3
+
+
+def test_invalid_utf8_is_replaced_as_the_standard_says() -> None:
+    """Malformed bytes become U+FFFD, as in every client that decodes by the standard."""
+    reading = OpenAIChat().read(b"", b'{"choices":[{"index":0,"delta":{"content":"a\xff\xe2\x80"}}]}')
+
+    assert reading == Reading(sc.TEXT, (Piece("0/text/0", "text", "a\ufffd\ufffd".encode()),))
+
+
+@pytest.mark.parametrize("inside", ["%s", '"error":%s', '"choices":[%s]', '"choices":[{"delta":{"content":%s}}]'])
+@pytest.mark.parametrize("bracket", ["[]", '{"":}'])
+def test_deep_nesting_is_malformed_or_other_never_an_exception(inside: str, bracket: str) -> None:
+    """A chunk nested deeper than any reader can follow is data, not an exception."""
+    depth = 100_000
+    middle = bracket[:-1] * depth + "0" + bracket[-1] * depth
+    data = inside % middle if inside == "%s" else "{" + inside % middle + "}"
+
+    assert OpenAIChat().read(b"", data.encode()).parts in (sc.MALFORMED, sc.OTHER)
+
+
+def test_memory_is_bounded_whatever_the_provider_numbers() -> None:
+    """Endless choices and tool calls are read, but not told apart for ever; completion is then never claimed."""
+    profile = OpenAIChat()
+    for i in range(3000):
+        call = {"index": i, "function": {"name": "f"}}
+        choices = [{"index": i, "delta": {"tool_calls": [call]}, "finish_reason": "stop"}]
+        choices.append({"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "stop"})
+        assert len(profile.read(b"", json.dumps({"model": "m" * 9999, "choices": choices}).encode()).pieces) >= 2
+
+    assert len(profile._choices) == len(profile._choices[0]._calls) == 1024
+    assert len(profile.model or "") == 256
+    assert profile.complete is False
+
+
+@pytest.mark.parametrize("obj", [object(), SimpleNamespace(content="text"), {1, 2}, (1,), Reading])
+def test_an_object_of_unknown_shape_is_refused_not_read_as_nothing(obj: object) -> None:
+    """To record nothing for it would look like a loss."""
+    with pytest.raises(Unreadable, match="cannot read an event from "):
+        OpenAIChat().read_object(obj)
+
+
+@pytest.mark.parametrize("data", ['{"choices":[{"index":0,"delta":{"content":"a"}}]}', "[DONE]", "oops"])
+def test_a_server_sent_event_object_reads_as_its_data(data: str) -> None:
+    """What SSE libraries hand on (an object with data and event) reads as the raw field that it holds."""
+    event = SimpleNamespace(data=data, event="message", id="", retry=None)
+
+    assert OpenAIChat().read_object(event) == OpenAIChat().read(b"message", data.encode())
+
+
+@pytest.mark.parametrize("obj", [bytes, bytearray, memoryview])
+def test_the_raw_field_may_be_in_any_buffer(obj: type) -> None:
+    """Bytes-like objects are the raw field."""
+    assert OpenAIChat().read_object(obj(b"[DONE]")) == Reading(sc.TERMINAL)
+
+
+# --------------------------------------------------------------------------- properties
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.text(max_size=4),
+    st.sampled_from(["", "a", "stop", "error", "null", "assistant", "chat.completion.chunk"]),
+)
+
+
+def _object(**known: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """An object with some of these fields, a list of the wrong kind, or something else altogether."""
+    return st.fixed_dictionaries({}, optional=known | {"x": SCALARS}) | SCALARS
+
+
+def _list(items: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(items, max_size=3) | SCALARS
+
+
+FUNCTION = _object(name=SCALARS, arguments=SCALARS | st.dictionaries(st.text(max_size=2), SCALARS, max_size=3))
+CALL = _object(index=SCALARS | st.integers(0, 2), id=SCALARS, function=FUNCTION)
+CONTENT = SCALARS | _list(_object(type=SCALARS, text=SCALARS, thinking=_list(_object(text=SCALARS))))
+DELTA = _object(
+    role=SCALARS,
+    content=CONTENT,
+    reasoning_content=SCALARS,
+    reasoning=SCALARS,
+    refusal=SCALARS,
+    tool_calls=_list(CALL),
+    function_call=FUNCTION,
+)
+CHOICE = _object(index=SCALARS | st.integers(0, 2), delta=DELTA, finish_reason=SCALARS)
+USAGE = _object(prompt_tokens=SCALARS, completion_tokens=SCALARS)
+CHUNK = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": SCALARS,
+        "object": SCALARS,
+        "model": SCALARS,
+        "choices": _list(CHOICE),
+        "usage": USAGE,
+        "error": SCALARS,
+        "x_groq": _object(usage=USAGE, error=SCALARS),
+    },
+)
+
+
+@settings(deadline=None)
+@given(chunks=st.lists(CHUNK, max_size=4))
+def test_fields_of_any_type_read_alike_from_bytes_dict_and_sdk_object(chunks: list[dict[str, Any]]) -> None:
+    """Whatever a server puts into the fields, every way of reading gives the same, and never an exception."""
+    wire, parsed, sdk = OpenAIChat(), OpenAIChat(), OpenAIChat()
+    for chunk in chunks:
+        data = json.dumps(chunk).encode()
+        reading = wire.read(b"", data)
+        assert parsed.read_object(json.loads(data)) == reading
+        assert sdk.read_object(_sdk_object(json.loads(data))) == reading
+
+    assert _state(parsed) == _state(wire) == _state(sdk)
+
+
+@settings(deadline=None)
+@given(chunk=CHUNK)
+def test_the_fast_and_the_lenient_way_agree(chunk: dict[str, Any]) -> None:
+    """Where the fields have the expected types, both ways make the same chunk of them."""
+    data = json.dumps(chunk).encode()
+    try:
+        fast = decode_chunk(data)
+    except ValueError:
+        return
+
+    assert lenient_chunk(json.loads(data)) == fast
+
+
+@settings(deadline=None)
+@given(data=st.binary() | st.text().map(str.encode))
+@example(data=b"9" * 5000)
+@example(data=b'{"x":' + b"9" * 5000 + b"}")
+def test_garbage_is_malformed_never_an_exception(data: bytes) -> None:
+    """Arbitrary bytes give a reading."""
+    assert OpenAIChat().read(b"", data).parts
+
+
+@settings(deadline=None)
+@given(stream=st.sampled_from([p.values[0] for p in _streams()]), cuts=st.lists(st.integers(0, 4000), max_size=9))
+def test_how_the_body_is_cut_never_shows(stream: dict[str, Any], cuts: list[int]) -> None:
+    """Framed and read in any split, a response gives the readings of its events."""
+    events = [event for event in stream["events"] if "\n" not in event["data"]]
+    body = b"".join(b"data: " + event["data"].encode() + b"\n\n" for event in events)
+
+    def readings(places: list[int]) -> tuple[list[Reading], dict[str, Any]]:
+        framer, profile = SSEFramer(), OpenAIChat()
+        pieces = [body[a:b] for a, b in pairwise([0, *sorted(places), len(body)])]
+        frames = [frame for piece in pieces for frame in framer.feed(piece)]
+        return [profile.read(frame.name, frame.data) for frame in frames], _state(profile)
+
+    whole = readings([])
+    assert len(whole[0]) == len(events)
+    assert readings([cut for cut in cuts if cut <= len(body)]) == whole
+    assert readings(list(range(1, len(body)))) == whole
+
+
+def test_numbers_that_are_no_integers_are_no_index() -> None:
+    """Infinity is a number in some JSON, and no place in a list."""
+    choices = [{"index": number} for number in (math.inf, math.nan, 2.5, 2.0)]
+
+    assert [choice.index for choice in lenient_chunk({"choices": choices}).choices or ()] == [None, None, None, 2]
