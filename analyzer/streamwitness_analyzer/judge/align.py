@@ -19,53 +19,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, replace
-from math import ceil, log
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
-from streamwitness.sums import P, power
-
+from .change import Change, Hop, Span, merged
 from .edits import Edits, edits
-from .view import View
+from .open_ends import judge_open
+from .view import View, same_run
 
-Side = Literal["before", "after"]
-Span = tuple[int, int]
-"""First and last place, inclusive."""
-
-_BUDGET: Final = 60_000
-_SEARCH_DEPTH: Final = 8
-_CHANCE: Final = 14.0
-"""−ln of the chance that a run of B stands in A once by accident (one in a million)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One fault on one hop. `span` are places on the axis of `side`: where every fewest-change explanation puts it.
-
-    `copies` is the wider proof: every place with such a digest, or of unknown content. `placed` says that the span is
-    certain, not only the shortest story. `values` are the digests concerned, as far as known.
-    """
-
-    kind: str
-    count: int
-    exact: bool
-    side: Side
-    span: Span
-    copies: Span
-    placed: bool = False
-    values: tuple[tuple[int, int], ...] = ()
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """What is proven about one hop. `prefix` places are proven equal; `unread` of A were never due at B."""
-
-    status: Literal["intact", "faulty", "unproven"]
-    changes: tuple[Change, ...] = ()
-    prefix: int = 0
-    unread: int = 0
-    reason: str = ""
+_WIDEST: Final = 4_000
+"""Rows that a window is widened by to each side, in search of other explanations."""
+_EDGE: Final = 8
+"""Rows near the end of the known stretch in which an explanation may go on beyond it."""
 
 
 def compare(a: View, b: View, *, peer: bool) -> Hop:
@@ -97,7 +62,7 @@ def _by_order(a: View, b: View, peer: bool) -> Hop:
     short = peer and a.n > b.n
     if not (full or differs or beyond or short):
         return _without_proof(a, b, x, peer)
-    changes = _full(a, b, x) if full else _partial(a, b, x, differs, peer)
+    changes = _full(a, b, x) if full else judge_open(a, b, x, differs, peer=peer)
     return Hop("faulty", changes, prefix=x, unread=0)
 
 
@@ -120,22 +85,9 @@ def equal_prefix(a: View, b: View) -> tuple[int, int | None]:
 
 def equal_suffix(a: View, b: View) -> int:
     """The longest suffix proven equal; both must be closed."""
-    known = [
-        k for k in range(1, min(a.n, b.n) + 1) if a.prefix[a.n - k] is not None and b.prefix[b.n - k] is not None
-    ]
-    at = bisect_left(known, True, key=lambda k: not _same_run(a, a.n - k, b, b.n - k, k))
+    known = [k for k in range(1, min(a.n, b.n) + 1) if a.prefix[a.n - k] is not None and b.prefix[b.n - k] is not None]
+    at = bisect_left(known, True, key=lambda k: not same_run(a, a.n - k, b, b.n - k, k))
     return known[at - 1] if at else 0
-
-
-def _same_run(a: View, i: int, b: View, j: int, length: int) -> bool:
-    """Whether two runs with known ends hold the same digests in the same order."""
-    da, db = _run_sum(a, i, length), _run_sum(b, j, length)
-    return da is not None and db is not None and da * power(max(0, j - i)) % P == db * power(max(0, i - j)) % P
-
-
-def _run_sum(view: View, start: int, length: int) -> int | None:
-    low, high = view.prefix[start], view.prefix[start + length]
-    return None if low is None or high is None else (high - low) % P
 
 
 # --------------------------------------------------------------------------- 4: both complete
@@ -187,16 +139,15 @@ def _exactly(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     moved = 0 if script is None else (script.distance - lost.total() - added.total()) // 2
     if moved or not changes:
         changes.append(window.moved(max(1, moved), lost, alone=not changes))
-    return _merged(changes, a)
+    return merged(changes, a)
 
 
 def _widened(a: View, b: View, x: int, y: int) -> tuple[int, int]:
     """How far known, proven equal rows reach to both sides of the window, within a budget."""
-    most = _BUDGET // (2 * _SEARCH_DEPTH)
     left = right = 0
-    while left < min(x, most) and a.values[x - left - 1] is not None and b.values[x - left - 1] is not None:
+    while left < min(x, _WIDEST) and a.values[x - left - 1] is not None and b.values[x - left - 1] is not None:
         left += 1
-    while right < min(y, most) and a.values[a.n - y + right] is not None and b.values[b.n - y + right] is not None:
+    while right < min(y, _WIDEST) and a.values[a.n - y + right] is not None and b.values[b.n - y + right] is not None:
         right += 1
     return left, right
 
@@ -253,7 +204,7 @@ class _Window:
         if not places:
             return copies, copies
         low, high = min(places), max(places)
-        edge = 2 * (self.script.distance if self.script else 0) + _SEARCH_DEPTH
+        edge = 2 * (self.script.distance if self.script else 0) + _EDGE
         if self.start > 0 and low <= self.start + edge:
             low = min(low, copies[0])
         if stop < view.n and high >= stop - 1 - edge:
@@ -272,33 +223,6 @@ def _hull_of(view: View, values: set[int], unknown: bool) -> Span:
     return (min(places), max(places)) if places else (0, max(0, view.n - 1))
 
 
-def _merged(changes: list[Change], a: View) -> tuple[Change, ...]:
-    """Neighbouring changes of one kind as one: a run of lost events is one fault, told once."""
-    out: list[Change] = []
-    for change in sorted(changes, key=lambda c: (c.side, c.kind, c.span, c.values)):
-        last = out[-1] if out else None
-        if last and (last.kind, last.side) == (change.kind, change.side) and change.span[0] <= last.span[1] + 1:
-            out[-1] = _joined(last, change)
-        else:
-            out.append(change)
-    return tuple(_tail_or_gap(change, a) for change in out)
-
-
-def _joined(one: Change, two: Change) -> Change:
-    span = (one.span[0], max(one.span[1], two.span[1]))
-    values = tuple(sorted((Counter(dict(one.values)) + Counter(dict(two.values))).items()))
-    copies = (min(one.copies[0], two.copies[0]), max(one.copies[1], two.copies[1]))
-    count = one.count + two.count
-    placed = one.placed and two.placed and span[1] - span[0] + 1 == count
-    return replace(one, count=count, exact=one.exact and two.exact, span=span, copies=copies, placed=placed, values=values)
-
-
-def _tail_or_gap(change: Change, a: View) -> Change:
-    if change.kind == "gap" and change.placed and change.span[1] == a.n - 1 and a.closed:
-        return replace(change, kind="tail")
-    return change
-
-
 def _bounds(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     """Rows are lost in the window: what the counts and the sums still prove."""
     surplus = b.n - a.n
@@ -311,110 +235,3 @@ def _bounds(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     if a.s == b.s:
         return (Change("reorder", 1, False, "before", before, before, note="same events in another order"),)
     return (Change("mismatch", 1, False, "before", before, before, note="at least one lost and one added"),)
-
-
-# --------------------------------------------------------------------------- 6, 7: one end is open
-
-
-def _partial(a: View, b: View, x: int, differs: int | None, peer: bool) -> tuple[Change, ...]:
-    """B stopped itself, or one closing block is not held."""
-    if peer and x == b.n:
-        span = (x, a.n - 1)
-        return (Change("tail", a.n - b.n, False, "before", span, span, True, note="at least; more may have been sent"),)
-    changes = [*_missing(a, b, x, peer), *_surplus(a, b, x)]
-    if not changes and peer and a.n > b.n:
-        span = (x, a.n - 1)
-        changes.append(Change("gap", a.n - b.n, False, "before", span, (0, a.n - 1), note="at least, by count"))
-    if not changes and a.closed and b.n > a.n:
-        span = (min(x, b.n - 1), b.n - 1)
-        changes.append(Change("extra", b.n - a.n, False, "after", span, (0, b.n - 1), note="at least, by count"))
-    if not changes:
-        stop = differs if differs is not None else max(a.n, b.n)
-        span = (x, max(x, stop - 1))
-        changes.append(Change("mismatch", 1, False, "before", span, span, note="one end is open"))
-    return _merged(changes, a)
-
-
-def _missing(a: View, b: View, x: int, peer: bool) -> list[Change]:
-    """Digests of which B has fewer copies than A, among those that were due at B."""
-    due = a.n if peer else _anchor(a, b)
-    here = Counter(v for v in b.values if v is not None)
-    unknown = b.n - here.total()
-    out = []
-    for value, count in Counter(v for v in a.values[:due] if v is not None).items():
-        missing = count - here[value] - unknown
-        if missing > 0:
-            copies = _places(a, value, 0, due)
-            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
-            hull = (copies[0], copies[-1])
-            kind = "gap" if peer else "gap_or_late"
-            placed = len(copies) == missing and hull == span
-            out.append(Change(kind, missing, False, "before", span, hull, placed, ((value, missing),)))
-    return out
-
-
-def _surplus(a: View, b: View, x: int) -> list[Change]:
-    """Digests of which B has more copies than the whole of A can hold."""
-    if not a.closed:
-        return []
-    there = Counter(v for v in a.values if v is not None)
-    unknown = a.n - there.total()
-    out = []
-    for value, count in Counter(v for v in b.values if v is not None).items():
-        more = count - there[value] - unknown
-        if more > 0:
-            copies = _places(b, value, 0, b.n)
-            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
-            kind = "duplicate" if value in there else "extra" if unknown else "fabricated"
-            out.append(Change(kind, more, False, "after", span, (copies[0], copies[-1]), False, ((value, more),)))
-    return out
-
-
-def _places(view: View, value: int, start: int, stop: int) -> list[int]:
-    return [i for i in range(start, stop) if view.values[i] == value]
-
-
-def _anchor(a: View, b: View) -> int:
-    """How much of A provably was due at B: the end of the furthest run of B that stands in A exactly once.
-
-    Such a run is three neighbours that are unique at both points, or one too long to be there by chance.
-    """
-    if not a.whole or a.n < 3:
-        return 0
-    return max(_unique_neighbours(a, b), _long_run(a, b))
-
-
-def _unique_neighbours(a: View, b: View) -> int:
-    here, there = Counter(a.values), Counter(v for v in b.values if v is not None)
-    place = {v: j for j, v in enumerate(b.values) if v is not None and there[v] == 1 == here[v]}
-    for k in range(a.n - 1, 1, -1):
-        at = [place.get(v) for v in a.values[k - 2 : k + 1] if v is not None]
-        first = at[0]
-        if first is not None and at == [first, first + 1, first + 2]:
-            return k + 1
-    return 0
-
-
-def _long_run(a: View, b: View) -> int:
-    share = sum(k * k for k in Counter(a.values).values()) / a.n / a.n
-    if share >= 1:
-        return 0
-    length = max(3, ceil((log(a.n) + _CHANCE) / -log(share)))
-    if length > min(a.n, b.n):
-        return 0
-    ends: dict[int, list[int]] = {}
-    for i in range(a.n - length + 1):
-        ends.setdefault(_shifted(a, i, length), []).append(i + length)
-    for j in range(b.n - length, -1, -1):
-        if b.known(j, j + length) and len(found := ends.get(_shifted(b, j, length, a.n), [])) == 1:
-            return found[0]
-    return 0
-
-
-def _shifted(view: View, start: int, length: int, to: int | None = None) -> int:
-    """A run's order sum moved to a common weight, so that runs at different places compare."""
-    to = view.n if to is None else to
-    run = _run_sum(view, start, length)
-    if run is None or start > to:
-        return -1
-    return run * power(to - start) % P

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
-from .align import Change, Hop
+from .change import Change, Hop
 from .places import judge_views
 from .records import Record
 from .view import View
@@ -73,7 +73,9 @@ def attribute(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
 def _fault(seen: Record, missing: Record, change: Change, cleared: frozenset[Component] = frozenset()) -> Fault:
     suspected = suspects(seen.point, missing.point, cleared)
     vouched = seen.vouched and missing.vouched
-    confidence: Confidence = "certain" if len(suspected) == 1 and vouched else "narrowed" if suspected else "inconsistent"
+    confidence: Confidence = (
+        "certain" if len(suspected) == 1 and vouched else "narrowed" if suspected else "inconsistent"
+    )
     return Fault(change, seen, missing, suspected, confidence)
 
 
@@ -87,9 +89,7 @@ def _contradicted(steps: Sequence[Step], faults: list[Fault]) -> list[Fault]:
         for second in steps[i + 1 :]:
             if first.hop.changes and second.hop.changes and _take_back(first, second):
                 doubtful |= {id(c) for c in (*first.hop.changes, *second.hop.changes)}
-    return [
-        replace(f, suspects=_NOBODY, confidence="inconsistent") if id(f.change) in doubtful else f for f in faults
-    ]
+    return [replace(f, suspects=_NOBODY, confidence="inconsistent") if id(f.change) in doubtful else f for f in faults]
 
 
 def _take_back(first: Step, second: Step) -> bool:

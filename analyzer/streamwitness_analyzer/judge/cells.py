@@ -1,10 +1,205 @@
-"""One letter an event and point: the picture under a verdict. It decides nothing."""
+"""One letter an event and point: the picture under a verdict. It decides nothing.
+
+Columns are the events of the first point held, with further ones where a later point has more. A blank means that the
+event did not exist yet at this point; the other letters are those of the verdict document.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamwitness.semconv import FINISH, MISSING, TERMINAL
+
+from .attribute import Step
+from .edits import matching
+from .named import USED, read
+from .parts import last_with, parts_of
 from .path import Path
+from .records import Record
+from .view import View
+
+MOST: Final = 4_000
+"""Longest picture; longer streams have none."""
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class _Grid:
+    """Rows of letters over common columns; `places` maps the positions of each point to columns (None: to none)."""
+
+    rows: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, list[int | None]] = field(default_factory=dict)
+
+    def insert(self, column: int) -> None:
+        """A new column that no point so far has."""
+        for letters in self.rows.values():
+            letters.insert(column, " ")
+        for where in self.places.values():
+            where[:] = [w if w is None or w < column else w + 1 for w in where]
 
 
 def draw(path: Path) -> dict[str, str]:
-    """Recorder → its cells on the path's axis."""
-    return {record.recorder: "o" * min(record.events, 4000) for record in path.records}
+    """Recorder → its cells; the event that ends the answer at each point is marked."""
+    steps = _drawn(path)
+    records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
+    if not records or max(record.events for record in records) > MOST:
+        return {}
+    first = records[0]
+    grid = _Grid({first.recorder: _own(first)}, {first.recorder: list(range(first.events))})
+    for step in steps:
+        _add(grid, path, step)
+    _mark_ends(grid, records)
+    return {record.recorder: "".join(grid.rows[record.recorder]) for record in records}
+
+
+def alone(record: Record) -> str:
+    """The cells of a record that is on no path: an upstream attempt that another one replaced."""
+    return "".join(_own(record)) if record.events <= MOST else ""
+
+
+def _drawn(path: Path) -> list[Step]:
+    """The hops of the picture: without the gateway's where its events are not those of one upstream answer."""
+    upstream = path.upstream
+    mixed = (
+        upstream.hop is not None and upstream.leg is not None and (upstream.recut or upstream.hop.status == "unproven")
+    )
+    mixed = mixed or (upstream.joined and bool(upstream.superseded))
+    return [step for step in path.steps if not (mixed and step.after.point == "egress")]
+
+
+def _own(record: Record) -> list[str]:
+    if record.held == "full":
+        return ["o"] * record.events
+    known = parts_of(record)
+    return ["o" if position in known else "?" for position in range(record.events)]
+
+
+def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
+    """In each row the last finish or terminal that is in place, wherever its parts are known."""
+    columns: set[int] = set()
+    for record in records:
+        last = last_with(record, FINISH | TERMINAL)
+        column = grid.places[record.recorder][last] if last is not None else None
+        columns |= set() if column is None else {column}
+    for row in grid.rows.values():
+        for column in sorted(columns, reverse=True):
+            if row[column] == "o":
+                row[column] = "F"
+                break
+
+
+def _add(grid: _Grid, path: Path, step: Step) -> None:
+    """Draw the point behind a hop."""
+    there = grid.places[step.before.recorder]
+    row = [letter if letter in "xuc? " else "" for letter in grid.rows[step.before.recorder]]
+    pairs, displaced = _pairs(path, step)
+    where: list[int | None] = [None] * step.after.events
+    for p, q in pairs:
+        column = there[p] if p < len(there) else None
+        where[q] = column
+        if column is not None:
+            row[column] = "m" if q in displaced else "o"
+    _mark_absent(path, step, row, there)
+    grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
+    if step.after.point != "applied":
+        _insert_new(grid, step)
+
+
+def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
+    judged = _judged(step.before)
+    unsure = step.hop.status == "unproven"
+    reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+    for position, column in enumerate(there):
+        if column is None or row[column]:
+            continue
+        quiet = step.after.point != "wire" and judged is not None and position not in judged
+        unread = not step.peer and column > reach
+        row[column] = "u" if unread else "c" if quiet else "?" if unsure else "x"
+    for position in path.named.ignored if step.after.point == "applied" and path.named is not None else ():
+        column = there[position] if position < len(there) else None
+        if column is not None:
+            row[column] = "c"
+
+
+def _judged(record: Record) -> set[int] | None:
+    """Positions of judged events; None where rows are lost."""
+    view = View(record, "semantic")
+    return {p for p in view.positions if p is not None} if view.whole else None
+
+
+def _insert_new(grid: _Grid, step: Step) -> None:
+    """Events that the point before did not have get columns of their own, where they stand here."""
+    row, where = grid.rows[step.after.recorder], grid.places[step.after.recorder]
+    letter = "?" if step.hop.status == "unproven" else "+"
+    for q in range(len(where)):
+        if where[q] is None:
+            before = where[q - 1] if q else -1
+            column = 0 if before is None else before + 1
+            grid.insert(column)
+            where[q] = column
+            row[column] = letter
+
+
+# --------------------------------------------------------------------------- which event is which
+
+
+def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
+    """Positions at both points of the same event, and those after that are there but displaced."""
+    if step.after.point == "applied":
+        return _named_pairs(step)
+    if step.hop.status == "intact" and (simple := _as_sent(step)) is not None:
+        return simple, set()
+    a, b = _tokens(step.before, step), _tokens(step.after, step)
+    pairs = matching(a, b)
+    if pairs is None:
+        same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        return [(i, i) for i in range(same)], set()
+    moved = _moved(a, b, pairs)
+    return sorted(pairs + moved, key=lambda pair: pair[1]), {q for _, q in moved}
+
+
+def _as_sent(step: Step) -> Pairs | None:
+    """An intact hop without a look at the rows: the same events, or all but the terminator that ends them."""
+    before, after = step.before.events, step.after.events
+    consumed = step.before.part("terminal") - step.after.part("terminal")
+    if before == after or (not step.peer and after < before) or before - after == consumed:
+        return [(i, i) for i in range(min(before, after))]
+    return None
+
+
+def _tokens(record: Record, step: Step) -> list[object]:
+    """What an event is told by on this hop; unknown rows match nothing."""
+    if step.after.point == "wire" and step.before.point == "egress":
+        values: Sequence[object] = View(record, "payload").values
+        return [(record.point, i) if value is None else value for i, value in enumerate(values)]
+    view = View(record, "semantic")
+    judged = {p: v for p, v in zip(view.positions, view.values, strict=True) if p is not None}
+    masks = parts_of(record)
+    return [judged.get(i, ("quiet", masks[i]) if i in masks else (record.point, i)) for i in range(record.events)]
+
+
+def _moved(a: Sequence[object], b: Sequence[object], pairs: Pairs) -> Pairs:
+    """Leftovers of both sides that are the same event in another place."""
+    left = {p for p, _ in pairs}
+    right = {q for _, q in pairs}
+    free: dict[object, list[int]] = {}
+    for p, token in enumerate(a):
+        if p not in left:
+            free.setdefault(token, []).append(p)
+    return [(free[token].pop(0), q) for q, token in enumerate(b) if q not in right and free.get(token)]
+
+
+def _named_pairs(step: Step) -> tuple[Pairs, set[int]]:
+    naming = read(step.after)
+    good = {p for p, results in naming.results.items() if results[-1] in USED and p != MISSING}
+    seen, pairs, late, highest = set(), [], set(), -1
+    for q, position in enumerate(naming.order):
+        if position in good and position not in seen:
+            seen.add(position)
+            pairs.append((position, q))
+            if position < highest:
+                late.add(q)
+            highest = max(highest, position)
+    return pairs, late

@@ -65,61 +65,58 @@ class Row:
 
     def fits(self, ingress: str, egress: str, client: str) -> bool:
         """Whether the row speaks of these three ends."""
-        return all(not want or have in want.split() for want, have in zip(self._wants, (ingress, egress, client), strict=True))
-
-    @property
-    def _wants(self) -> tuple[str, str, str]:
-        return (self.ingress, self.egress, self.client)
+        pairs = ((self.ingress, ingress), (self.egress, egress), (self.client, client))
+        return all(not wanted or have in wanted.split() for wanted, have in pairs)
 
 
 ROWS: Final = (
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
-    Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised while it applied an event"),
+    Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
     Row("", "", "parser", "client_parser_abort", "client", "the client's parser raised"),
-    Row("", "", "cancelled", "client_cancelled", "client", "the client cancelled before the answer was complete"),
+    Row("", "", "cancelled", "client_cancelled", "client", "the client cancelled before it was complete"),
     Row("", "", "timeout", "client_timeout", "client", "the client waited no longer"),
-    Row("", "", "abandoned", "client_abandoned", "client", "the client stopped reading before the answer was complete"),
+    Row("", "", "abandoned", "client_abandoned", "client", "the client stopped reading before it was complete"),
     # an error told inside the answer
-    Row("error", "", "error", "upstream_error", "source", "the upstream sent an error inside its answer"),
-    Row("none", "none", "error", "upstream_error", None, "an error came inside the answer; who made it was not seen"),
-    Row("none", "", "error", "upstream_error", None, "an error came inside the answer, from the gateway or behind it"),
-    Row("complete", "", "error", "gateway_error", "gateway", "the gateway sent an error after a complete upstream answer"),
-    Row("cut broken", "", "error", "upstream_truncated", "source", "the upstream broke off, and the gateway said so"),
-    Row("timeout", "", "error", "upstream_timeout", "source", "the gateway waited no longer for its upstream, and said so"),
-    Row("rejected", "", "error", "upstream_rejected", "source", "the upstream refused the request, and the gateway said so"),
+    Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),
+    Row("none", "none", "error", "upstream_error", None, "an error came; who made it was not seen"),
+    Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or behind it"),
+    Row("complete", "", "error", "gateway_error", "gateway", "the upstream was complete, the gateway erred"),
+    Row("cut broken", "", "error", "upstream_truncated", "source", "the upstream broke off, the gateway said so"),
+    Row("timeout", "", "error", "upstream_timeout", "source", "the upstream was too slow, the gateway said so"),
+    Row("rejected", "", "error", "upstream_rejected", "source", "the upstream refused, the gateway said so"),
     Row("stopped", "", "error", "gateway_error", "gateway", "the gateway stopped reading and sent an error"),
     # the connection broke at the client
     Row("", "raised", "reset protocol_error eof", "gateway_error", "gateway", "the gateway's code raised"),
     Row("", "shutdown", "reset protocol_error eof", "gateway_shutdown", "gateway", "the gateway was stopped"),
     Row("", "none", "reset", "network_lost", None, "the connection was reset; by whom was not seen"),
     Row("", "none", "protocol_error", "protocol_violation", None, "the response broke HTTP; who broke it was not seen"),
-    Row("", "", "reset protocol_error", "network_lost", "transport", "the connection broke between gateway and client"),
+    Row("", "", "reset protocol_error", "network_lost", "transport", "the connection to the client broke"),
     # a clean end at the client, before the answer was complete
-    Row("", "disconnected", "eof", "network_lost", "transport", "both sides saw the connection end before the answer did"),
-    Row("", "complete", "eof", "network_lost", "transport", "the whole answer left the gateway, the client saw a clean end before it"),
+    Row("", "disconnected", "eof", "network_lost", "transport", "both sides saw the connection end too early"),
+    Row("", "complete", "eof", "network_lost", "transport", "all left the gateway, the client saw an early end"),
     # nothing from the client decides: the gateway's own end
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
-    Row("", "disconnected", "waiting", None, None, "the gateway saw the connection end; the client has not spoken yet"),
-    Row("", "disconnected", "missing", "client_vanished", "client", "the gateway saw the connection end, the client's record never came"),
-    Row("", "disconnected", "", "client_gone", "client", "the gateway saw the connection end before the answer did"),
+    Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
+    Row("", "disconnected", "missing", "client_vanished", "client", "the client went, and its record never came"),
+    Row("", "disconnected", "", "client_gone", "client", "the gateway saw the client go"),
     Row("", "shutdown", "", "gateway_shutdown", "gateway", "the gateway was stopped"),
-    Row("error", "error eof raised none", "", "upstream_error", "source", "the upstream sent an error inside its answer"),
-    Row("cut", "error eof raised none", "", "upstream_truncated", "source", "the upstream ended its answer before it was complete"),
+    Row("error", "error eof raised none", "", "upstream_error", "source", "the upstream sent an error"),
+    Row("cut", "error eof raised none", "", "upstream_truncated", "source", "the upstream ended too early"),
     Row("broken", "error eof raised none", "", "upstream_truncated", "source", "the connection to the upstream broke"),
-    Row("timeout", "error eof raised none", "", "upstream_timeout", "source", "the gateway waited no longer for its upstream"),
+    Row("timeout", "error eof raised none", "", "upstream_timeout", "source", "the upstream was too slow"),
     Row("rejected", "error eof raised none", "", "upstream_rejected", "source", "the upstream refused the request"),
     Row("", "raised", "", "gateway_error", "gateway", "the gateway's code raised"),
     Row("complete stopped", "error", "", "gateway_error", "gateway", "the gateway sent an error of its own"),
-    Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream answer was complete, the gateway's was not"),
-    Row("stopped", "eof", "", "gateway_truncated", "gateway", "the gateway stopped reading its upstream and ended the answer"),
-    Row("none", "error", "", "upstream_error", None, "an error left the gateway; who made it was not seen"),
-    Row("none", "eof", "", "upstream_truncated", None, "the answer ended before it was complete, at the gateway or behind it"),
+    Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),
+    Row("stopped", "eof", "", "gateway_truncated", "gateway", "the gateway stopped reading and ended it"),
+    Row("none", "error", "", "upstream_error", None, "an error left the gateway; whose was not seen"),
+    Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or behind it"),
     # no gateway record of an end
-    Row("none", "none", "eof", "upstream_truncated", None, "the answer ended before it was complete; where was not seen"),
-    Row("complete stopped", "none", "eof", "gateway_truncated", "gateway", "the upstream did not end the answer, the client saw it end"),
+    Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
+    Row("complete stopped", "none", "eof", "gateway_truncated", "gateway", "the upstream did not, the client saw it end"),
     Row("", "", "waiting", None, None, "not everybody has spoken yet"),
-    Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell how the answer ended has spoken"),
+    Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell has spoken"),
 )  # fmt: skip
 _PENDING: Final = frozenset(("client_gone", "client_vanished", "unwitnessed"))
 """Endings that rest on somebody's silence, and wait for the settlement."""

@@ -9,8 +9,9 @@ from typing import Any
 from streamwitness.semconv import COMPONENTS, POINTS, ROLE_POINTS, Point
 
 from . import words
-from .align import Span
 from .attribute import Fault, Step
+from .change import Span
+from .evidence import evidence
 from .path import Path
 from .places import Mapper, back, same
 from .records import Record
@@ -26,6 +27,8 @@ class Finding:
     about: bool
     axis: Point
     content_bytes: int | None
+    same_as: Point | None = None
+    """An earlier point that provably had the same as the point that saw it."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -61,19 +64,8 @@ class Finding:
     @cached_property
     def evidence(self) -> dict[str, str]:
         """What both points testify."""
-        change, seen, missing = self.fault.change, self.fault.seen, self.fault.missing
-        place = words.where(change.span, not change.placed)
-        held = "its record is complete" if missing.closed else "its closing block is not held"
-        note = f"; {change.note}" if change.note else ""
-        if change.side == "after":
-            return {
-                "seen": f"{words.label(missing.point)} has {place} at its own count, {words.events(change.count)} more{note}",
-                "missing": f"{words.label(seen.point)} never had it (or not so often); its record is complete",
-            }
-        return {
-            "seen": f"{words.label(seen.point)} had {place} at its own count",
-            "missing": f"{words.label(missing.point)} does not have it in its place; {held}{note}",
-        }
+        fault = self.fault
+        return evidence(fault.change, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
 
     def document(self) -> dict[str, Any]:
         """The finding in JSON types."""
@@ -111,14 +103,18 @@ def _finding(path: Path, fault: Fault) -> Finding:
     record = fault.seen if change.side == "before" else fault.missing
     axis, mappers = _way(path, record)
     span, sure = change.span, change.placed
-    if change.kind == "duplicate" and change.side == "after" and fault.missing.point != "egress":
-        if original := _original(fault):
-            span, record = original, fault.seen
-            axis, mappers = _way(path, record)
+    if original := _original(fault):
+        span, record = original, fault.seen
+        axis, mappers = _way(path, record)
     for mapper in mappers:
         (low, first), (high, last) = mapper(span[0]), mapper(span[1])
         span, sure = (low, max(low, high)), sure and first and last
-    return Finding(fault, span, not sure, axis, _content(fault))
+    return Finding(fault, span, not sure, axis, _content(fault), _same_as(path, fault))
+
+
+def _same_as(path: Path, fault: Fault) -> Point | None:
+    step = next((step for step in path.steps if step.after is fault.seen), None)
+    return step.before.point if step is not None and step.hop.status == "intact" and not path.upstream.recut else None
 
 
 def _way(path: Path, record: Record) -> tuple[Point, list[Mapper]]:
@@ -148,8 +144,10 @@ def _views(before: Record, after: Record) -> tuple[View, View]:
 
 
 def _original(fault: Fault) -> Span | None:
-    """The event that was doubled, where it stood once."""
-    before, after = _views(fault.seen, fault.missing)
+    """The event that was doubled, where it stood once; at the gateway the copy itself has a place in the sequence."""
+    if fault.change.kind != "duplicate" or fault.change.side != "after" or fault.missing.point == "egress":
+        return None
+    before, _ = _views(fault.seen, fault.missing)
     wanted = {value for value, _ in fault.change.values}
     places = [p for p, v in zip(before.positions, before.values, strict=True) if v in wanted and p is not None]
     return (places[0], places[-1]) if places and len(places) == len(wanted) else None

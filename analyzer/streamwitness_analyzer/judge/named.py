@@ -15,7 +15,7 @@ from typing import Final
 from streamwitness.blocks import Block
 from streamwitness.semconv import MISSING, RESULTS
 
-from .align import Change, Hop
+from .change import Change, Hop
 from .records import Record
 from .view import View
 
@@ -72,9 +72,7 @@ def compare_named(a: Record, content: Mapping[int, int], b: Record, *, peer: boo
     return Named(_hop(changes, naming, a, content, b, peer), ignored, rejected, used)
 
 
-def _hop(
-    changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool
-) -> Hop:
+def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool) -> Hop:
     unread = sum(1 for p in content if p > naming.reach) if b.closed and not peer else 0
     if changes:
         return Hop("faulty", tuple(changes), unread=unread)

@@ -32,3 +32,15 @@ def ends_with_terminal(record: Record) -> bool:
         return False
     masks = block.columns().get("parts")
     return bool(masks is not None and masks[-1] & TERMINAL)
+
+
+def last_with(record: Record, part: int) -> int | None:
+    """Position of the last event that carries one of these parts; reads no more blocks than it must."""
+    for block in reversed(record.blocks):
+        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+            continue
+        masks = block.columns().get("parts") or ()
+        for i in range(len(masks) - 1, -1, -1):
+            if masks[i] & part:
+                return block.position + i
+    return None

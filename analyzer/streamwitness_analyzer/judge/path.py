@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, PARTS, Point
 
-from .align import Change, Hop
 from .attribute import Fault, Step, attribute, suspects
+from .change import Change, Hop
 from .named import Named, carrying, compare_named
 from .parts import ends_with_terminal, positions_with
 from .places import judge_views
@@ -19,8 +20,7 @@ from .view import View
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _JUDGED: Final = sum(
-    PART[name]
-    for name in ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
+    PART[name] for name in ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
 )
 
 
@@ -71,9 +71,9 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     steps: list[Step] = []
     leg, hop = path.upstream.leg, path.upstream.hop
     if leg is not None and hop is not None and chain and chain[0].point == "egress":
-        steps.append(Step(leg, chain[0], hop, peer=True))
+        steps.append(Step(leg, chain[0], hop, path.upstream.peer))
     due = True
-    for before, after in zip(chain, chain[1:], strict=False):
+    for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before)
         steps.append(Step(before, after, _hop(path, before, after, peer), peer))
         due = due and (after.closing is None or ended_by_peer(after, None))
@@ -110,7 +110,9 @@ def _transport(before: Record, after: Record, peer: bool) -> Hop:
     if hop.status != "faulty" or peer or not _rewritten(before, after):
         return hop
     span = (0, max(0, after.events - 1))
-    return Hop("faulty", (Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise"),))
+    return Hop(
+        "faulty", (Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise"),)
+    )
 
 
 def _rewritten(before: Record, after: Record) -> bool:
@@ -127,7 +129,9 @@ def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
         return hop
     places = positions_with(before, PART["error"])
     span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
-    change = Change("gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed")
+    change = Change(
+        "gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed"
+    )
     return Hop("faulty", (*hop.changes, change), hop.prefix, hop.unread)
 
 

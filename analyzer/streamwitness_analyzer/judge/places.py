@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .align import Change, Hop, Span, compare
+from .align import compare
+from .change import Change, Hop, Span
 from .edits import matching
 from .view import View
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from streamwitness.blocks import Block
@@ -154,7 +155,7 @@ def collect(blocks: Iterable[Block], distrusted: frozenset[str] = frozenset()) -
 
 def contributes(block: Block) -> bool:
     """Whether the sender's role may testify for the block's point."""
-    return block.role not in ROLE_POINTS or block.point in ROLE_POINTS[block.role]  # type: ignore[index]
+    return block.role not in ROLE_POINTS or block.point in ROLE_POINTS[block.role]
 
 
 def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
@@ -185,10 +186,11 @@ def _agree(a: Block, b: Block) -> bool:
 def _consistent(blocks: Sequence[Block]) -> bool:
     first = blocks[0]
     same = all(
-        (b.exchange, b.witness, b.point, b.of, b.leg) == (first.exchange, first.witness, first.point, first.of, first.leg)
+        (b.exchange, b.witness, b.point, b.of, b.leg)
+        == (first.exchange, first.witness, first.point, first.of, first.leg)
         for b in blocks
     )
-    return same and _starts_at_zero(first) and all(_follows(a, b) for a, b in zip(blocks, blocks[1:], strict=False))
+    return same and _starts_at_zero(first) and all(_follows(a, b) for a, b in pairwise(blocks))
 
 
 def _starts_at_zero(block: Block) -> bool:

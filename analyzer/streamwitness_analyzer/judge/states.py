@@ -88,8 +88,11 @@ def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
 def _had_the_end(path: Path, record: Record) -> bool:
     """A terminator, of an answer that was complete before it, was reached: it ended, whatever is missing of it."""
     egress = path.record("egress")
-    return egress is not None and egress.complete and record.end in ("eof", "stopped_at_terminal") and (
-        bool(record.part("terminal")) or bool(record.part("finish")) or record.end == "stopped_at_terminal"
+    return (
+        egress is not None
+        and egress.complete
+        and record.end in ("eof", "stopped_at_terminal")
+        and (bool(record.part("terminal")) or bool(record.part("finish")) or record.end == "stopped_at_terminal")
     )
 
 

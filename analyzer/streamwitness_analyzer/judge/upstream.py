@@ -21,7 +21,7 @@ from streamwitness.semconv import (
     TERMINAL,
 )
 
-from .align import Change, Hop
+from .change import Change, Hop
 from .parts import positions_with
 from .places import judge_views
 from .records import Exchange, Record
@@ -40,6 +40,10 @@ class Upstream:
     superseded: tuple[Record, ...] = ()
     recut: bool = False
     """Whether the gateway cut the same content into other events."""
+    peer: bool = True
+    """Whether all that the leg brought was due at gateway out."""
+    joined: bool = False
+    """Whether the answer is made of several legs, one continuing the other."""
     marked: tuple[int, int] | None = None
     """First and last content byte of the stretch in which the answer differs, where marks tell."""
 
@@ -114,8 +118,13 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
     marked = _first_difference(leg, egress)
     if not peer and marked is None:
         return Upstream(leg, _unproven("the gateway cuts the answer into other events, and did not send all of it"))
-    span = (min(c.span[0] for c in changes if c.side == "before"), max(c.span[1] for c in changes if c.side == "before"))
-    change = Change("altered", 1, False, "before", span, span, note="the content differs, and was cut into other events")
+    span = (
+        min(c.span[0] for c in changes if c.side == "before"),
+        max(c.span[1] for c in changes if c.side == "before"),
+    )
+    change = Change(
+        "altered", 1, False, "before", span, span, note="the content differs, and was cut into other events"
+    )
     return Upstream(leg, Hop("faulty", (change,), prefix=hop.prefix), recut=True, marked=marked)
 
 
@@ -130,7 +139,7 @@ def _recut(changes: Sequence[Change], before: View, after: View) -> bool:
 
 
 def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
-    """A finish of the gateway's own that is no invention: its leg was complete, it stopped reading, or it says error."""
+    """A finish of the gateway's own that invents nothing: its leg was complete, it stopped reading, or it says error."""
     if change.kind not in ("fabricated", "extra") or any(after.content.get(value) for value, _ in change.values):
         return False
     if not change.values:
@@ -196,7 +205,7 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     if not after.digests or not all(view.digests for view in views):
         return Upstream(legs[-1], _unproven("no digests were recorded"), _replaced(legs, legs[-1]))
     if _continued(views, after):
-        return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]))
+        return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]), joined=True)
     related = [view for view in views if _related(view, after)]
     if len(related) == 1:
         sole = _single(related[0].record, egress)
@@ -232,12 +241,13 @@ def _continued(views: Sequence[View], after: View) -> bool:
 
 def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> Upstream:
     """The two differences in uncounted parts that are findings: an invented terminator, a swallowed error."""
-    if found.hop is None or found.leg is None:
+    hop, leg = found.hop, found.leg
+    if hop is None or leg is None:
         return found
-    changes = (*_invented_terminal(legs, egress), *_swallowed_error(found.leg, egress))
-    if not changes:
-        return found
-    return replace(found, hop=replace(found.hop, status="faulty", changes=(*found.hop.changes, *changes)))
+    changes = (*_invented_terminal(legs, egress), *_swallowed_error(leg, egress))
+    if changes:
+        hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
+    return replace(found, hop=hop, peer=_peer(leg, egress))
 
 
 def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
@@ -245,7 +255,9 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     if more <= 0 or any(leg.complete or leg.own_end for leg in legs):
         return []
     places = positions_with(egress, TERMINAL)
-    span = (places[-more], places[-1]) if len(places) >= more else (max(0, egress.events - 1), max(0, egress.events - 1))
+    span = (
+        (places[-more], places[-1]) if len(places) >= more else (max(0, egress.events - 1), max(0, egress.events - 1))
+    )
     note = "terminator without a complete upstream answer"
     return [Change("fabricated", more, True, "after", span, span, len(places) == more, note=note)]
 

@@ -17,7 +17,7 @@ from streamwitness.semconv import (
 )
 
 from . import words
-from .cells import draw
+from .cells import alone, draw
 from .counting import counts
 from .endings import GROUPS, OPEN, Row, ending_of
 from .findings import Finding, findings_of
@@ -36,7 +36,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
     found = [finding for path in every for finding in findings_of(path)]
     found = list({finding.key: finding for finding in found}.values())
     main = _main(every)
-    ending = ending_of(ingress_state(main), egress_state(main), client_state(main, settled=settled), settled=settled) if main else OPEN
+    ending = _row(main, settled)
     missing = _missing(testimony.exchanges, every)
     integrity = _integrity(every, found, missing, settled)
     sent, used = counts(main) if main else (0, None)
@@ -61,6 +61,14 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
         "started_ns": min((b.start_ns for b in blocks if b.start_ns), default=0),
         "ended_ns": max((b.end_ns for b in blocks), default=0),
     }
+
+
+def _row(main: Path | None, settled: bool) -> Row:
+    """The line of the endings table; nobody on any path: only silence."""
+    if main is None:
+        return ending_of("none", "none", "none") if settled else OPEN
+    ends = (ingress_state(main), egress_state(main), client_state(main, settled=settled))
+    return ending_of(*ends, settled=settled)
 
 
 def _main(every: Sequence[Path]) -> Path | None:
@@ -101,7 +109,9 @@ def _after(row: Row, main: Path | None) -> int | None:
     records = main.records if main else []
     if row.ending == "completed":
         point = "egress"
-    at = next((r for r in records if r.point == point), None) or next((r for r in records if r.point != "ingress"), None)
+    at = next((r for r in records if r.point == point), None) or next(
+        (r for r in records if r.point != "ingress"), None
+    )
     at = at or (records[0] if records else None)
     return at.events - 1 if at is not None else None
 
@@ -113,7 +123,9 @@ def _missing(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[tuple
     return [(e.id, point) for e in exchanges for point in POINTS if point in e.expected and (e.id, point) not in held]
 
 
-def _integrity(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], settled: bool) -> str:
+def _integrity(
+    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], settled: bool
+) -> str:
     if any(finding.fault.confidence in _DAMAGING for finding in found):
         return "damaged"
     proven = bool(every) and not missing and all(_proven(path) for path in every)
@@ -188,8 +200,10 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
     reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
     out = []
     for exchange in exchanges:
-        for record in exchange.records:
-            out.append(_point(record, drawn.get(record.recorder, ""), reached.get(record.recorder)))
+        out += [
+            _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder))
+            for record in exchange.records
+        ]
         here = {record.point for record in exchange.records}
         out += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
     return out
@@ -228,7 +242,7 @@ def _telemetry(testimony: Testimony, missing: Sequence[tuple[str, str]]) -> dict
     records = testimony.records
     return {
         "lost_blocks": sum(record.lost for record in records),
-        "missing_points": sorted({point for _, point in missing}, key=lambda p: [*POINTS].index(p)),  # type: ignore[arg-type]
+        "missing_points": sorted({point for _, point in missing}, key=lambda p: [*POINTS].index(p)),
         "conflicts": testimony.conflicts,
         "refused_blocks": testimony.refused,
         "observer_faults": sum(record.faulted for record in records),

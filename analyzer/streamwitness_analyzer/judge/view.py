@@ -148,3 +148,15 @@ class Opened:
         if len(rows) > end:
             raise ContradictionError(self._witness)
         return rows
+
+
+def run_sum(view: View, start: int, length: int) -> int | None:
+    """O of a run, not shifted; None where the prefix at one of its ends is not known."""
+    low, high = view.prefix[start], view.prefix[start + length]
+    return None if low is None or high is None else (high - low) % P
+
+
+def same_run(a: View, i: int, b: View, j: int, length: int) -> bool:
+    """Whether two runs with known ends hold the same digests in the same order."""
+    da, db = run_sum(a, i, length), run_sum(b, j, length)
+    return da is not None and db is not None and da * power(max(0, j - i)) % P == db * power(max(0, i - j)) % P

@@ -1,4 +1,4 @@
-"""The sentences a person reads: one table of kinds, one of components, one of endings; nothing here decides anything."""
+"""The sentences a person reads: a table each of kinds, components, endings and notes. Nothing here decides anything."""
 
 from __future__ import annotations
 

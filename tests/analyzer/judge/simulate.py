@@ -12,11 +12,9 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
-from streamwitness_analyzer.judge import judge
-
 from streamwitness.blocks import Block
 from streamwitness.semconv import RESULT, TERMINAL
-
+from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import (
     DELIVERED_BY_SDK,
     LEG,
@@ -191,7 +189,7 @@ def whole(rng: Random) -> Truth:
         start, egress, wire_now, parsed_now, applied_now,
         cuts=lambda n: random_cuts(rng, n, low, 16),
         egress=How("egress", legs=(LEG,), end="disconnected" if stop and rng.random() < 0.5 else "eof"),
-        wire=How("wire", end=end if stop or wire_now[-1:] and wire_now[-1].parts & TERMINAL else "eof"),
+        wire=How("wire", end=end if stop or (wire_now[-1:] and wire_now[-1].parts & TERMINAL) else "eof"),
         parsed=How("parsed", end=end, delivers=DELIVERED_BY_SDK),
         applied=How("applied", end=end, of="parsed"),
     )  # fmt: skip

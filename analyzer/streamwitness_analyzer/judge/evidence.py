@@ -1,0 +1,74 @@
+"""What the two points of a finding testify, as sentences: one table of who did what, one of how it is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamwitness.semconv import CLIENT_ENDS, Point
+
+from . import words
+from .change import Change, Span
+from .records import Record
+
+SAW: Final[dict[Point, str]] = {
+    "source": "source sent",
+    "ingress": "gateway in read",
+    "egress": "gateway out sent",
+    "wire": "client received",
+    "parsed": "client parsed",
+    "applied": "client applied",
+}
+"""What a point's record says happened there."""
+
+_CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
+
+
+def evidence(
+    change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None
+) -> dict[str, str]:
+    """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
+    if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra"):
+        return _added(change, sequence, about, seen, missing)
+    place = words.where(sequence, about)
+    whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
+    same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
+    return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": _missing(change, sequence, about, missing)}
+
+
+def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:
+    saw, (first, last) = SAW[missing.point], sequence
+    told = f"; {change.note}" if change.note else ""
+    if change.note.startswith(("reported as", "rejected as")):
+        return f"client applied {words.where(sequence, about)} not; {change.note} by the application itself"
+    if change.kind == "tail":
+        what = f"{saw} nothing from event {first} on" if first else f"{saw} nothing"
+    elif change.kind in _CHANGED:
+        what = f"{saw} something else there"
+    elif change.kind == "reorder":
+        what = f"{saw} the same events in another order"
+    elif about or not first:
+        what = f"{saw} {words.events(change.count)} less"
+    else:
+        what = f"{saw} {first - 1}, then {last + 1}"
+    return f"{what}{_raised(missing)}; {_held(missing)}{told}"
+
+
+def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> dict[str, str]:
+    told = f"; {change.note}" if change.note else ""
+    again = " again" if change.kind == "duplicate" else ""
+    more = "never had it" if change.kind == "fabricated" else f"had {words.events(change.count)} less of it"
+    return {
+        "seen": f"{SAW[missing.point]} {words.where(sequence, about)}{again}{told}",
+        "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",
+    }
+
+
+def _raised(record: Record) -> str:
+    quiet = record.point in ("parsed", "applied") and record.end in CLIENT_ENDS and record.end != "raised"
+    return "; raised nothing" if quiet else ""
+
+
+def _held(record: Record) -> str:
+    if not record.closed:
+        return "its closing block is not held"
+    return "its record is complete" if not record.lost else "its totals are complete, some rows are lost"

@@ -1,0 +1,123 @@
+"""A hop with an open end (docs/design.md §7.2 rules 6 and 7): B stopped itself, or a closing block is not held.
+
+What is lost and what only comes later cannot be told apart here, so only what B provably went past is in play, and
+additions are claimed only against the whole of A.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import ceil, log
+from typing import Final
+
+from streamwitness.sums import P, power
+
+from .change import Change, merged
+from .view import View, run_sum
+
+_CHANCE: Final = 14.0
+"""−ln of the chance that a run of B stands in A once by accident (one in a million)."""
+
+
+def judge_open(a: View, b: View, x: int, differs: int | None, *, peer: bool) -> tuple[Change, ...]:
+    """The changes of a hop that provably differs. `x` places are equal; `differs`: a prefix length proven different."""
+    if peer and x == b.n:
+        span = (x, a.n - 1)
+        return (Change("tail", a.n - b.n, False, "before", span, span, True, note="at least; more may have been sent"),)
+    changes = [*_missing(a, b, x, peer), *_surplus(a, b, x)]
+    if not changes and peer and a.n > b.n:
+        span = (x, a.n - 1)
+        changes.append(Change("gap", a.n - b.n, False, "before", span, (0, a.n - 1), note="at least, by count"))
+    if not changes and a.closed and b.n > a.n:
+        span = (min(x, b.n - 1), b.n - 1)
+        changes.append(Change("extra", b.n - a.n, False, "after", span, (0, b.n - 1), note="at least, by count"))
+    if not changes:
+        stop = differs if differs is not None else max(a.n, b.n)
+        span = (x, max(x, stop - 1))
+        changes.append(Change("mismatch", 1, False, "before", span, span, note="one end is open"))
+    return merged(changes, a)
+
+
+def _missing(a: View, b: View, x: int, peer: bool) -> list[Change]:
+    """Digests of which B has fewer copies than A, among those that were due at B."""
+    due = a.n if peer else _anchor(a, b)
+    here = Counter(v for v in b.values if v is not None)
+    unknown = b.n - here.total()
+    out = []
+    for value, count in Counter(v for v in a.values[:due] if v is not None).items():
+        missing = count - here[value] - unknown
+        if missing > 0:
+            copies = _places(a, value, 0, due)
+            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
+            hull = (copies[0], copies[-1])
+            kind = "gap" if peer else "gap_or_late"
+            placed = len(copies) == missing and hull == span
+            out.append(Change(kind, missing, False, "before", span, hull, placed, ((value, missing),)))
+    return out
+
+
+def _surplus(a: View, b: View, x: int) -> list[Change]:
+    """Digests of which B has more copies than the whole of A can hold."""
+    if not a.closed:
+        return []
+    there = Counter(v for v in a.values if v is not None)
+    unknown = a.n - there.total()
+    out = []
+    for value, count in Counter(v for v in b.values if v is not None).items():
+        more = count - there[value] - unknown
+        if more > 0:
+            copies = _places(b, value, 0, b.n)
+            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
+            kind = "duplicate" if value in there else "extra" if unknown else "fabricated"
+            out.append(Change(kind, more, False, "after", span, (copies[0], copies[-1]), False, ((value, more),)))
+    return out
+
+
+def _places(view: View, value: int, start: int, stop: int) -> list[int]:
+    return [i for i in range(start, stop) if view.values[i] == value]
+
+
+def _anchor(a: View, b: View) -> int:
+    """How much of A provably was due at B: the end of the furthest run of B that stands in A exactly once.
+
+    Such a run is three neighbours that are unique at both points, or one too long to be there by chance.
+    """
+    if not a.whole or a.n < 3:
+        return 0
+    return max(_unique_neighbours(a, b), _long_run(a, b))
+
+
+def _unique_neighbours(a: View, b: View) -> int:
+    here, there = Counter(a.values), Counter(v for v in b.values if v is not None)
+    place = {v: j for j, v in enumerate(b.values) if v is not None and there[v] == 1 == here[v]}
+    for k in range(a.n - 1, 1, -1):
+        at = [place.get(v) for v in a.values[k - 2 : k + 1] if v is not None]
+        first = at[0]
+        if first is not None and at == [first, first + 1, first + 2]:
+            return k + 1
+    return 0
+
+
+def _long_run(a: View, b: View) -> int:
+    share = sum(k * k for k in Counter(a.values).values()) / a.n / a.n
+    if share >= 1:
+        return 0
+    length = max(3, ceil((log(a.n) + _CHANCE) / -log(share)))
+    if length > min(a.n, b.n):
+        return 0
+    ends: dict[int, list[int]] = {}
+    for i in range(a.n - length + 1):
+        ends.setdefault(_shifted(a, i, length), []).append(i + length)
+    for j in range(b.n - length, -1, -1):
+        if b.known(j, j + length) and len(found := ends.get(_shifted(b, j, length, a.n), [])) == 1:
+            return found[0]
+    return 0
+
+
+def _shifted(view: View, start: int, length: int, to: int | None = None) -> int:
+    """A run's order sum moved to a common weight, so that runs at different places compare."""
+    to = view.n if to is None else to
+    run = run_sum(view, start, length)
+    if run is None or start > to:
+        return -1
+    return run * power(to - start) % P
