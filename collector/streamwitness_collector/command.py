@@ -6,7 +6,6 @@ from argparse import Namespace
 from typing import Final
 
 from streamwitness.commands import Command
-from streamwitness.settings import SettingsError, label
 
 from .config import CollectorSettings
 
@@ -14,14 +13,13 @@ from .config import CollectorSettings
 def run(args: Namespace) -> int:
     """Serve until SIGTERM or SIGINT; then finish the requests under way and flush Kafka."""
     settings: CollectorSettings = args.settings
-    if not settings.kafka:
-        raise SettingsError(f"say where Kafka is: {label('kafka')}; `streamwitness up` runs without Kafka")
     from .app import create_app
     from .kafka import KafkaSink
     from .serve import serve
 
-    app = create_app(settings, KafkaSink(settings))
-    return serve(app, settings.host, settings.port, name="collector", to=f"Kafka {','.join(settings.kafka)}")
+    sink = KafkaSink(settings)
+    return serve(create_app(settings, sink), settings.host, settings.port, name="collector", ready=sink.connect,
+                 to=f"topic {settings.topic} at Kafka {','.join(settings.kafka)}")  # fmt: skip
 
 
 COMMAND: Final = Command(

@@ -27,7 +27,7 @@ class CollectorSettings:
 
     host: str = setting("127.0.0.1", "address to listen on")
     port: int = setting(4318, "port to listen on; 0 takes a free one")
-    kafka: tuple[str, ...] = setting((), "Kafka bootstrap servers, host:port, separated by commas")
+    kafka: tuple[str, ...] = setting(("127.0.0.1:9092",), "Kafka bootstrap servers, host:port, separated by commas")
     topic: str = setting(sc.TOPIC, "Kafka topic that blocks are written to")
     kafka_compression: Literal["none", "gzip", "lz4", "zstd"] = setting(
         "zstd", "compression of Kafka messages; every consumer must be able to read it"
@@ -52,6 +52,8 @@ class CollectorSettings:
         require(0 <= self.port <= 65535, "port", self.port, "0 to 65535")
         require(self.kafka_timeout > 0, "kafka_timeout", self.kafka_timeout, "a number above 0")
         require(bool(self.topic), "topic", self.topic, "a name")
+        servers = bool(self.kafka) and all(server.rpartition(":")[2].isdigit() for server in self.kafka)
+        require(servers, "kafka", ",".join(self.kafka), "host:port, several separated by commas")
         bounds = ("max_body_bytes", "max_decoded_bytes", "max_span_bytes", "max_message_bytes", "max_waiting_bytes")
         for name in bounds:
             require(getattr(self, name) > 0, name, getattr(self, name), "a number above 0")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import threading
 import time
 from concurrent.futures import Future as ThreadFuture
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 from kafka import KafkaProducer
 from kafka.codec import has_gzip, has_lz4, has_zstd
-from kafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+from kafka.errors import KafkaConnectionError, KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 
 from streamwitness import semconv as sc
 from streamwitness.settings import SettingsError, label
@@ -33,6 +34,7 @@ _HEADROOM: Final = 1 << 14
 _PAUSE: Final = 1.0
 """Seconds for which writes are refused at once after a failure, so that they do not queue up behind a dead broker."""
 _CLOSE_SECONDS: Final = 10.0
+_KNOCK_SECONDS: Final = 2.0
 
 
 class KafkaSink:
@@ -55,6 +57,10 @@ class KafkaSink:
     def waiting_bytes(self) -> int:
         """Bytes that the broker has not acknowledged yet."""
         return self._waiting
+
+    def connect(self) -> None:
+        """Begin to connect, in the worker thread; a failure is logged, and the next write tries again."""
+        self._worker.submit(self._try_to_connect)
 
     async def write(self, batch: Batch) -> None:
         """Return when Kafka has acknowledged every message; raises SinkUnavailable."""
@@ -101,9 +107,16 @@ class KafkaSink:
             self._release(unsent)
         return sent
 
+    def _try_to_connect(self) -> None:
+        try:
+            self._connected()
+        except KafkaError as error:
+            self._failed(error)
+
     def _connected(self) -> KafkaProducer:
         if self._producer is None:
             settings = self._settings
+            _knock(settings.kafka)
             patience = int(settings.kafka_timeout * 1000)
             self._producer = KafkaProducer(
                 bootstrap_servers=list(settings.kafka),
@@ -156,6 +169,19 @@ class KafkaSink:
         if self._down:
             self._down = False
             _log.warning("Kafka at %s acknowledges again", self._servers)
+
+
+def _knock(servers: tuple[str, ...]) -> None:
+    """Raise KafkaConnectionError unless a server can be connected to: a producer that cannot start leaks sockets."""
+    refusals = []
+    for server in servers:
+        host, _, port = server.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_SECONDS).close()
+            return
+        except OSError as error:
+            refusals.append(f"{server}: {error.strerror or error}")
+    raise KafkaConnectionError("; ".join(refusals))
 
 
 async def _acknowledged(sent: list[Any]) -> None:

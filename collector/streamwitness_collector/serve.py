@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
@@ -17,8 +18,11 @@ _DRAIN_SECONDS: Final = 15
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
-def serve(app: Any, host: str, port: int, *, name: str, to: str) -> int:
-    """Serve until SIGTERM or SIGINT, then let the requests under way finish; the exit status."""
+def serve(app: Any, host: str, port: int, *, name: str, to: str, ready: Callable[[], None]) -> int:
+    """Serve until SIGTERM or SIGINT, then let the requests under way finish; the exit status.
+
+    `ready` is called once the port is ours.
+    """
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
         listener = socket.create_server((host, port), family=_family(host), backlog=2048)
@@ -30,6 +34,7 @@ def serve(app: Any, host: str, port: int, *, name: str, to: str) -> int:
         # uvicorn raises the signal again when it is done; by then this ends the process with 0.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         print(f"streamwitness {name} listens on {_url(listener)}, writes to {to}", file=sys.stderr, flush=True)
+        ready()
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False)
         uvicorn.Server(config).run(sockets=[listener])
     return 0

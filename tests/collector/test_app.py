@@ -33,7 +33,10 @@ from tests.collector.spans import block, body, span
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 SMALL = CollectorSettings(
-    max_body_bytes=1 << 18, max_decoded_bytes=1 << 20, max_waiting_bytes=1 << 20, keys=("client:c", "gateway:g", "any:a")
+    max_body_bytes=1 << 18,
+    max_decoded_bytes=1 << 20,
+    max_waiting_bytes=1 << 20,
+    keys=("client:c", "gateway:g", "any:a"),
 )
 
 
@@ -168,14 +171,14 @@ def test_json_is_refused_in_json(collector: Collector) -> None:
 
 
 def test_bombs_do_not_cost_memory(collector: Collector) -> None:
-    """Twenty bombs, of zeros and of two-byte spans, cost no more memory than the bound of decoded bodies allows."""
+    """Bombs, of zeros and of two-byte spans, cost no more memory than the bound of decoded bodies allows."""
     inner = b"\x12\x00" * (1 << 18)
     scoped = b"\x12" + _varint(len(inner)) + inner
     tiny = gzip.compress(b"\x0a" + _varint(len(scoped)) + scoped)
     collector.post(b"")
     tracemalloc.start()
     try:
-        statuses = {collector.post(bad, {"content-encoding": "gzip"}).status_code for bad in (_BOMB, tiny) * 10}
+        statuses = {collector.post(bad, {"content-encoding": "gzip"}).status_code for bad in (_BOMB, tiny) * 2}
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -198,10 +201,10 @@ def test_a_sink_that_cannot_store_makes_the_sender_come_back(collector: Collecto
     assert collector.metric("streamwitness_collector_spans_accepted_total") == {"": 1}
 
 
-@pytest.mark.parametrize("failure", [SinkUnavailable("away", retry_after=0), SinkUnavailable("x", full=True, retry_after=0)])
-def test_the_senders_retry_is_the_queue(collector: Collector, failure: Exception) -> None:
+@pytest.mark.parametrize("full", [False, True])
+def test_the_senders_retry_is_the_queue(collector: Collector, full: bool) -> None:
     """A real exporter sends again after 503 and 429, and nothing is lost."""
-    collector.sink.failures = [failure]
+    collector.sink.failures = [SinkUnavailable("away", full=full, retry_after=0)]
     assert collector.exporter().export([span(block())]) is SpanExportResult.SUCCESS
     assert [batch.blocks[0].stream for batch in collector.sink.batches] == [f"{1:032x}"]
 
@@ -216,7 +219,9 @@ def test_a_defect_in_the_sink_is_a_500_and_counted(collector: Collector) -> None
 
 def test_more_under_way_than_allowed_is_429() -> None:
     """While the bytes under way are at their bound, further requests are told to come back."""
-    settings = CollectorSettings(max_body_bytes=1000, max_decoded_bytes=1000, max_span_bytes=1000, max_waiting_bytes=1000)
+    settings = CollectorSettings(
+        max_body_bytes=1000, max_decoded_bytes=1000, max_span_bytes=1000, max_waiting_bytes=1000
+    )
     sink = RecordingSink()
     with serving(create_app(settings, sink)) as url:
         collector = Collector(url, sink)

@@ -26,7 +26,9 @@ def test_each_key_has_its_role_and_others_have_none() -> None:
     assert [role_of(key) for key in ("g1", "c:1", "ä", "c", "", "x")] == ["gateway", "client", "any", None, None, None]
 
 
-@pytest.mark.parametrize("keys", ["admin:hush-hush", "hush-hush", "client:", "client:a,gateway:hush-hush,any:hush-hush"])
+@pytest.mark.parametrize(
+    "keys", ["admin:hush-hush", "hush-hush", "client:", "client:a,gateway:hush-hush,any:hush-hush"]
+)
 def test_a_wrong_key_entry_is_named_by_number_and_never_shown(keys: str) -> None:
     """What is wrong with the keys is said without showing one."""
     with pytest.raises(SettingsError, match=r"STREAMWITNESS_KEYS\): entry \d") as caught:
@@ -40,6 +42,8 @@ def test_a_wrong_key_entry_is_named_by_number_and_never_shown(keys: str) -> None
         {"port": 65536},
         {"kafka_timeout": 0.0},
         {"topic": " "},
+        {"kafka": "localhost"},
+        {"kafka": (",")},
         {"max_body_bytes": 0},
         {"max_span_bytes": 1 << 20},
         {"max_waiting_bytes": 1 << 20},

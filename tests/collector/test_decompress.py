@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import tracemalloc
 import zlib
@@ -57,14 +58,12 @@ def test_a_damaged_body_is_corrupt(encoding: str, damage) -> None:
 
 def test_an_unknown_encoding_names_the_known_ones() -> None:
     """The message of an unknown encoding says what to send."""
-    with pytest.raises(UnsupportedEncodingError, match="'br'.*gzip, deflate"):
+    with pytest.raises(UnsupportedEncodingError, match=r"'br'.*gzip, deflate"):
         decompress(b"", "br", 100)
 
 
 @given(st.binary(), st.sampled_from(sorted(_ENCODE)))
 def test_garbage_gives_bytes_or_our_error(data: bytes, encoding: str) -> None:
     """Whatever the bytes are, the outcome is a bounded body or one of our errors."""
-    try:
+    with contextlib.suppress(BodyTooLargeError, CorruptBodyError):
         assert len(decompress(data, encoding, 50)) <= 50
-    except (BodyTooLargeError, CorruptBodyError):
-        pass
