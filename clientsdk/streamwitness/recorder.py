@@ -286,12 +286,13 @@ class Recorder:
         )  # fmt: skip
 
     def _columns(self) -> dict[str, list[int]]:
-        """The open block's rows as columns; those in which every row lacks a value are left out."""
+        """The open block's rows as columns; those that say nothing are left out."""
         if not self._buffer:
             return {}
         cells = memoryview(self._buffer).cast("I")
         columns = ((name, cells[i :: len(COLUMNS)].tolist()) for i, name in enumerate(COLUMNS))
-        return {name: values for name, values in columns if values.count(MISSING) != len(values)}
+        silent = {"result": _OK}
+        return {name: values for name, values in columns if values.count(silent.get(name, MISSING)) != len(values)}
 
     def _totals(self) -> dict[str, int]:
         return {

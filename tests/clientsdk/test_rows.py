@@ -58,7 +58,7 @@ def test_garbage_is_refused_or_decoded_bounded(data, count):
         (b"\x02", "version 2"),
         (b"\x01\x01\x01", "cut off"),
         (b"\x01" + struct.pack("<BBI", 1, 1, 9) + b"ab", "claims 9 bytes"),
-        (b"\x01" + struct.pack("<BBI", 1, 3, 2) + b"ab", "width 3"),
+        (b"\x01" + struct.pack("<BBI", 1, 5, 2) + b"ab", "width 5"),
         (b"\x01" + struct.pack("<BBI", 1, 1, 3) + b"abc", "3 bytes for 2 rows"),
         (b"\x01" + 2 * (struct.pack("<BBI", 1, 1, 2) + b"ab"), "stands twice"),
         (b"\x01" + struct.pack("<BBI", 1, 0, 12) + struct.pack("<III", 0, 1, 0xFFFFFFFF), "more than 2 rows"),

@@ -13,6 +13,8 @@ _WORDS: Final = (
     "The harbour ", "was quiet ", "when the first ", "boat came ", "in with ", "no lights, ", "and nobody ", "on the pier ",
     "could say ", "who had ", "called it ", "home.",
 )  # fmt: skip
+CANARIES: Final = ("harbour", "no lights", "on the pier", "called it", "that night", "Who called the boat home?")
+"""Texts from the answers and the prompt that no telemetry may hold."""
 _DONE: Final = b"data: [DONE]\n\n"
 _PACE: Final = 0.01
 _IDLE: Final = 0.15

@@ -1,0 +1,58 @@
+"""Verdict documents without what changes from run to run, so that they can be kept and compared.
+
+Renew them after a wanted change:  python -m tests.e2e.golden
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from streamwitness.demo.run import Result, embedded, run
+from streamwitness.demo.scenarios import SCENARIOS
+
+FOLDER = Path(__file__).parent / "golden"
+
+_IDS = re.compile(r"\b[0-9a-f]{16}(?:[0-9a-f]{16})?\b")
+_TIMED = ("started_ns", "ended_ns", "bytes")
+
+
+def stable(result: Result) -> dict[str, Any]:
+    """The verdict with ids replaced by their order of appearance and times left out.
+
+    Where timing decides how many events there were (`used` is None), numbers are left out as well.
+    """
+    names: dict[str, str] = {}
+    text = json.dumps(_without_times(result.verdict), sort_keys=True, ensure_ascii=False)
+    text = _IDS.sub(lambda match: names.setdefault(match[0], f"id{len(names)}"), text)
+    if result.scenario.used is None:
+        text = re.sub(r"(?<![\w.])\d+", "0", text)
+        text = re.sub(r'("cells": )"[^"]*"', r'\1""', text)
+    return dict(json.loads(text))
+
+
+def path(result: Result) -> Path:
+    """Where a scenario's document is kept."""
+    return FOLDER / f"{result.scenario.name}.json"
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_times(item) for key, item in value.items() if key not in _TIMED}
+    return [_without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def write() -> None:
+    """Run the demo's table once and keep its verdicts."""
+    with tempfile.TemporaryDirectory() as folder, embedded(f"sqlite:///{folder}/demo.db") as product:
+        for result in run(SCENARIOS, product, lambda _: None):
+            path(result).write_text(json.dumps(stable(result), indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    write()
+    sys.exit(0)
