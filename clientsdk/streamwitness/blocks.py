@@ -200,13 +200,15 @@ class Block:
         events = self.totals["events"]
         refusals = (
             (self.row_count > sc.MAX_BLOCK_ROWS, f"{sc.BLOCK_ROWS} is {self.row_count}, at most {sc.MAX_BLOCK_ROWS}"),
-            (self.position + self.row_count > events, f"{sc.BLOCK_POSITION} {self.position} + {self.row_count} rows"
-             f" go beyond {sc.TOTAL_PREFIX}events {events}"),
+            (
+                self.position + self.row_count > events,
+                f"{sc.BLOCK_POSITION} {self.position} and {self.row_count} rows go beyond stream.total.events {events}",
+            ),
             (self.summary and not self.final, f"{sc.BLOCK_SUMMARY} on a block that is not final"),
             (self.summary and self.rows is not None, f"{sc.BLOCK_SUMMARY} with {sc.ROWS}"),
-            (self.final and self.end not in ends, f"{sc.END} is {self.end!r}, known at {self.point}: {', '.join(ends)}"),
+            (self.final and self.end not in ends, f"{sc.END} is {self.end!r}, known: {', '.join(ends)}"),
             (self.index == 0 and self.position != 0, f"the first block is at {sc.BLOCK_POSITION} {self.position}"),
-        )  # fmt: skip
+        )
         for refused, why in refusals:
             if refused:
                 raise BlockError(why)
@@ -228,7 +230,7 @@ class _Reader:
             return None
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise BlockError(f"{key} is {type(value).__name__}, not {kind.__name__}")
-        if kind is int and not -_INT64 <= value < _INT64:
+        if isinstance(value, int) and not -_INT64 <= value < _INT64:
             raise BlockError(f"{key} does not fit 64 bits")
         return value
 
@@ -273,4 +275,4 @@ class _Reader:
             return (0,) * length
         if not isinstance(value, (list, tuple)) or not all(type(item) is int and item >= 0 for item in value):
             raise BlockError(f"{key} is not a list of counts")
-        return (tuple(value) + (0,) * length)[:length]
+        return (*value, *(0,) * length)[:length]

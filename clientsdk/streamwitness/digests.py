@@ -34,7 +34,7 @@ class Digester:
 
     def semantic(self, pieces: Iterable[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
-        out = []
+        out: list[bytes] = []
         for slot, part, content, finish in pieces:
             head = self._heads.get((slot, part))
             if head is None:

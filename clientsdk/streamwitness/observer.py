@@ -33,7 +33,18 @@ class BodyObserver:
     (`stream.observer_fault`) and ends the observation; the body itself is never touched.
     """
 
-    __slots__ = ("_broken", "_clock", "_comments", "_content_type", "_framer", "_path", "on_event", "profile", "recorder", "terminal")
+    __slots__ = (
+        "_broken",
+        "_clock",
+        "_comments",
+        "_content_type",
+        "_framer",
+        "_path",
+        "on_event",
+        "profile",
+        "recorder",
+        "terminal",
+    )
 
     def __init__(self, recorder: Recorder, path: str, content_type: str, clock: Callable[[], int]) -> None:
         self.recorder = recorder
@@ -66,7 +77,9 @@ class BodyObserver:
         self.recorder.fault(error)
         faults.fault(f"observer.{self.recorder.point}", error)
 
-    def close(self, end: str, detail: str = "", *, legs: tuple[str, ...] = (), extra: dict[str, Any] | None = None) -> None:
+    def close(
+        self, end: str, detail: str = "", *, legs: tuple[str, ...] = (), extra: dict[str, Any] | None = None
+    ) -> None:
         """Send the closing block with this end (the first one wins)."""
         if self.recorder.closed:
             return
@@ -76,7 +89,9 @@ class BodyObserver:
             pending = 0 if self._broken else self._framer.finish()
             known = self._known() | (extra or {})
             complete = self.profile.complete if self.profile is not None else None
-            self.recorder.close(self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known)
+            self.recorder.close(
+                self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known
+            )
         except Exception as error:
             self.recorder.fault(error)
             self.recorder.close(self._clock(), end, detail=detail, legs=legs)

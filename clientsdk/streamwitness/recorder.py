@@ -82,7 +82,15 @@ class Recorder:
     """
 
     def __init__(
-        self, template: Block, sink: Sink, *, key: bytes | None, level: Level, started: int, wall: int, client: str | None
+        self,
+        template: Block,
+        sink: Sink,
+        *,
+        key: bytes | None,
+        level: Level,
+        started: int,
+        wall: int,
+        client: str | None,
     ) -> None:
         self.id = template.recorder
         self.point: Point = template.point
@@ -143,9 +151,11 @@ class Recorder:
         the point before that it was made from, `leg`/`leg_read` at egress the leg read last and how many of its
         events had been read.
         """
-        if self.closed or self._generation != forked.generation:
+        if self._generation != forked.generation:  # before the lock: a thread of the parent may hold it for ever
             return
         with self._lock:
+            if self.closed:
+                return
             self._busy = True
             try:
                 self._turn(now)
@@ -193,10 +203,10 @@ class Recorder:
 
     def tick(self, now: int) -> None:
         """Close the open block when it is 2 s old."""
-        if self.closed or self._generation != forked.generation:
+        if self._generation != forked.generation:
             return
         with self._lock:
-            if self._busy:
+            if self._busy or self.closed:
                 return
             self._busy = True
             if self._count and now - self._block_start >= MAX_BLOCK_NS:
@@ -219,7 +229,7 @@ class Recorder:
         `complete` says whether the provider's completion rule is satisfied, `pending` how many bytes of an event
         were left without a terminator, `legs` (egress) the recorder ids of the upstream responses.
         """
-        if self.closed or self._generation != forked.generation:
+        if self._generation != forked.generation:
             return
         with self._lock:
             if self.closed:

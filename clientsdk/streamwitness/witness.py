@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
 
 from .blocks import Block
 from .digests import KEY_BYTES
@@ -98,7 +97,9 @@ class Witness:
             self.parsed = recorder
         return recorder
 
-    def body(self, point: Point, *, path: str, content_type: str, client: str | None = None, leg: int | None = None) -> BodyObserver:
+    def body(
+        self, point: Point, *, path: str, content_type: str, client: str | None = None, leg: int | None = None
+    ) -> BodyObserver:
         """An observer of a response body for one point: bytes go in, framed and read events are recorded."""
         observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock)
         if point == "wire":
@@ -108,6 +109,7 @@ class Witness:
     def expect(self, point: Point) -> None:
         """Say in the blocks of this witness that a record of this point is expected as well."""
         self._expected |= 1 << POINTS.index(point)
-        for recorder in (self.wire and self.wire.recorder, self.parsed):
-            if recorder is not None:
-                recorder.expect(point)
+        if self.wire is not None:
+            self.wire.recorder.expect(point)
+        if self.parsed is not None:
+            self.parsed.expect(point)

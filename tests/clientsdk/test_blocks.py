@@ -24,7 +24,9 @@ def test_round_trip():
 
 def test_a_summary_has_no_rows():
     """A summary says all but the rows."""
-    summary = Block.parse({key: value for key, value in BLOCK.attributes().items() if key != sc.ROWS} | {sc.BLOCK_SUMMARY: True})
+    summary = Block.parse(
+        {key: value for key, value in BLOCK.attributes().items() if key != sc.ROWS} | {sc.BLOCK_SUMMARY: True}
+    )
     assert (summary.summary, summary.rows, summary.row_count) == (True, None, 2)
 
 
@@ -44,7 +46,7 @@ def test_a_summary_has_no_rows():
         ({sc.ROWS: b"\x02"}, "stream.rows: rows have version 2"),
         ({sc.ROWS: rows.encode({"of": [1]}, 1)}, "stream.rows: column 'of' has"),
         ({sc.BLOCK_SUMMARY: True}, "with stream.rows"),
-        ({sc.END: "bored"}, "stream.end is 'bored', known at applied"),
+        ({sc.END: "bored"}, "stream.end is 'bored', known: eof"),
         ({sc.TOTAL_PARTS: ["a"]}, "not a list of counts"),
         ({sc.LEGS: "x"}, "not a list of strings"),
     ],

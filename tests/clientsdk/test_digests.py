@@ -31,7 +31,9 @@ def test_lengths_keep_fields_apart():
     """Moving a byte from the event name to the data changes the digest."""
     digester = Digester(b"k")
     assert digester.payload(b"ab", b"c") != digester.payload(b"a", b"bc")
-    assert digester.semantic([Piece("s", "text", b"ab")]) != digester.semantic([Piece("s", "text", b"a"), Piece("s", "text", b"b")])
+    assert digester.semantic([Piece("s", "text", b"ab")]) != digester.semantic(
+        [Piece("s", "text", b"a"), Piece("s", "text", b"b")]
+    )
 
 
 def test_slots_beyond_the_bound_are_not_followed():

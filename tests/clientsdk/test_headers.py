@@ -27,7 +27,7 @@ def test_response_round_trip():
     "value",
     [
         "",
-        "v=2, id=\"" + STREAM + '"',
+        'v=2, id="' + STREAM + '"',
         f'v=1, id="{STREAM[:-1]}"',
         f'v=1, id="{STREAM.upper()}"',
         f'v=1, id="{STREAM}',

@@ -124,7 +124,7 @@ def test_semantic_sums_run_over_judged_events_only(sink):
         recorder.close(6 * SECOND, "eof")
     first, second = sink.blocks
     assert (first.semantic_s, first.semantic_o, first.totals["judged"]) == (second.semantic_s, second.semantic_o, 2)
-    assert list(first.columns()["semantic"])[0] == sc.MISSING
+    assert next(iter(first.columns()["semantic"])) == sc.MISSING
 
 
 @pytest.mark.parametrize("result", ["malformed", "oversize", "after_terminal"])

@@ -26,7 +26,13 @@ def test_vectors_decode(vector):
     assert {name: list(values) for name, values in again.items()} == vector["columns"]
 
 
-@given(st.integers(1, 80).flatmap(lambda n: st.fixed_dictionaries({name: st.lists(U32, min_size=n, max_size=n) for name in ("of", "t", "payload")})))
+@given(
+    st.integers(1, 80).flatmap(
+        lambda n: st.fixed_dictionaries(
+            {name: st.lists(U32, min_size=n, max_size=n) for name in ("of", "t", "payload")}
+        )
+    )
+)
 def test_round_trip(columns):
     """Any columns come back as they were."""
     count = len(columns["of"])

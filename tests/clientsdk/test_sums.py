@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from streamwitness.sums import P, R, mix, power
 
-VECTORS = {0x0: 0x10127f95d5aca180, 0x1: 0x1a34ce6380fc0bc6, 0xdeadbeef: 0x5631857364ff5a9, 0xffffffff: 0x16e3911217d1736a}
+VECTORS = {
+    0x0: 0x10127F95D5ACA180,
+    0x1: 0x1A34CE6380FC0BC6,
+    0xDEADBEEF: 0x5631857364FF5A9,
+    0xFFFFFFFF: 0x16E3911217D1736A,
+}
 """Digest → mix; the same numbers stand in every implementation."""
 
 

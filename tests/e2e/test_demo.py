@@ -93,10 +93,17 @@ def test_break_one(tmp_path, component):
         (result,) = run([scenario], product, quiet)
     accused = {suspect for finding in result.verdict["findings"] for suspect in finding["suspects"]}
     assert accused == (set() if component == "source" else {component})
-    assert result.verdict["ending"]["class"] == ("upstream_truncated" if component == "source" else result.verdict["ending"]["class"])
+    assert result.verdict["ending"]["class"] == (
+        "upstream_truncated" if component == "source" else result.verdict["ending"]["class"]
+    )
 
 
 def test_the_table_breaks_every_component():
     """Healthy streams are there in numbers, and each component is broken at least once."""
     assert len(HEALTHY) >= len(SCENARIOS) / 3
-    assert {finding.component for scenario in BROKEN for finding in scenario.findings} == {"gateway", "transport", "parser", "reducer"}
+    assert {finding.component for scenario in BROKEN for finding in scenario.findings} == {
+        "gateway",
+        "transport",
+        "parser",
+        "reducer",
+    }

@@ -25,7 +25,7 @@ def blamed_innocents(scenario: Scenario, verdict: Document) -> set[str]:
 def _differences(scenario: Scenario, verdict: Document) -> Iterator[str]:
     counts = (verdict["counts"]["sent"], verdict["counts"]["used"])
     kinds = {note["kind"] for note in verdict["notes"]}
-    pairs = (
+    pairs: tuple[tuple[str, Any, Any], ...] = (
         ("ending", scenario.ending, verdict["ending"]["class"]),
         ("integrity", scenario.integrity, verdict["integrity"]),
         ("findings", len(scenario.findings), len(verdict["findings"])),

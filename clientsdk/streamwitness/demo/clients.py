@@ -52,7 +52,7 @@ def read_openai(call: Call, *, pause: float = 0.0) -> Outcome:
                 time.sleep(pause)
         except openai.APIError:
             text.append(" [the provider failed]")
-    return Outcome(stream_id(stream), stream.response.status_code)
+    return _outcome(stream, stream.response)
 
 
 def read_openai_slowly(call: Call) -> Outcome:
@@ -74,7 +74,7 @@ async def _read_openai_async(call: Call) -> Outcome:
             async for chunk in stream:
                 with answer.event(chunk):
                     text += _deltas(chunk)
-        return Outcome(stream_id(stream), stream.response.status_code)
+        return _outcome(stream, stream.response)
 
 
 def read_openai_with_fragile_reducer(call: Call) -> Outcome:
@@ -90,7 +90,7 @@ def read_openai_with_fragile_reducer(call: Call) -> Outcome:
                     text += _deltas(chunk)
             except ValueError:
                 continue
-    return Outcome(stream_id(stream), stream.response.status_code)
+    return _outcome(stream, stream.response)
 
 
 def read_openai_and_cancel(call: Call) -> Outcome:
@@ -105,7 +105,7 @@ def read_openai_and_cancel(call: Call) -> Outcome:
                 time.sleep(_THINKS_SECONDS)  # meanwhile the gateway goes on sending
                 stream.close()
                 break
-    return Outcome(stream_id(stream), stream.response.status_code)
+    return _outcome(stream, stream.response)
 
 
 def read_httpx(call: Call) -> Outcome:
@@ -122,7 +122,9 @@ def _read_httpx(call: Call, parse: Callable[[httpx.Response], Iterator[Any]]) ->
     text = []
     with httpx.Client() as client:
         instrument(client)
-        with client.stream("POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=call.headers) as response:
+        with client.stream(
+            "POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=call.headers
+        ) as response:
             events = watch(parse(response), response=response)
             with applied(response) as answer:
                 try:
@@ -131,7 +133,7 @@ def _read_httpx(call: Call, parse: Callable[[httpx.Response], Iterator[Any]]) ->
                             text += _json_deltas(event)
                 except httpx.TransportError:
                     text.append(" [the connection broke]")
-            return Outcome(stream_id(response), response.status_code)
+            return _outcome(response, response)
 
 
 def read_httpx_async(call: Call) -> Outcome:
@@ -144,13 +146,15 @@ async def _read_httpx_async(call: Call) -> Outcome:
     async with httpx.AsyncClient() as client:
         instrument(client)
         headers = {**call.headers, "accept-encoding": "gzip"}
-        async with client.stream("POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=headers) as response:
+        async with client.stream(
+            "POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=headers
+        ) as response:
             events = watch(_events_async(response), response=response)
             with applied(response) as answer:
                 async for event in events:
                     with answer.event(event):
                         text += _json_deltas(event)
-            return Outcome(stream_id(response), response.status_code)
+            return _outcome(response, response)
 
 
 def _events(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -189,6 +193,13 @@ def _lines(response: httpx.Response) -> Iterator[Any]:
 def _ask_openai(call: Call) -> openai.Stream[Any]:
     client = instrument(openai.OpenAI(base_url=f"{call.url}/v1", api_key="demo", max_retries=0))
     return client.chat.completions.create(**_request(call))  # type: ignore[no-any-return]
+
+
+def _outcome(stream: Any, response: Any) -> Outcome:
+    observed = stream_id(stream)
+    if observed is None:
+        raise RuntimeError("nothing observes this stream: is STREAMWITNESS_MODE off, or STREAMWITNESS_SAMPLE below 1?")
+    return Outcome(observed, response.status_code)
 
 
 def _request(call: Call) -> dict[str, Any]:

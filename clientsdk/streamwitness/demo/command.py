@@ -84,7 +84,13 @@ def _fault(text: str) -> tuple[str, int]:
 
 def _arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("--break", dest="fault", type=_fault, metavar="COMPONENT:N", help="break one stream there, for example parser:12")
+    add(
+        "--break",
+        dest="fault",
+        type=_fault,
+        metavar="COMPONENT:N",
+        help="break one stream there, for example parser:12",
+    )
     add("--database", default=DATABASE, metavar="URL", help=f"where verdicts are kept (default {DATABASE})")
     add("--kafka", metavar="HOST:PORT", help="run collector and analyzer apart, with this Kafka between them")
     add("--endpoint", metavar="URL", help="start neither: send to the collector there")
@@ -99,4 +105,3 @@ COMMAND = Command(
     needs=("httpx", "openai", "rich", "starlette", "uvicorn", "sqlalchemy"),
     extra="demo",
 )
-

@@ -90,7 +90,7 @@ def _path(product: Product) -> Iterator[str]:
     """Provider and gateway; gives the gateway's URL."""
     provider, gateway = free_port(), free_port()
     environ = {"DEMO_PROVIDER": f"http://127.0.0.1:{provider}", "STREAMWITNESS_ENDPOINT": product.endpoint}
-    ready = f"http://127.0.0.1:{{}}/v1/chat/completions"
+    ready = "http://127.0.0.1:{}/v1/chat/completions"
     with (
         process(["streamwitness.demo.provider", str(provider)], ready=ready.format(provider)),
         process(["streamwitness.demo.gateway", str(gateway)], ready=ready.format(gateway), environ=environ),

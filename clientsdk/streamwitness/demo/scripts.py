@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 Step = bytes | float
 """Bytes to send, or seconds to wait before the next."""
 
 _WORDS: Final = (
-    "The harbour ", "was quiet ", "when the first ", "boat came ", "in with ", "no lights, ", "and nobody ", "on the pier ",
-    "could say ", "who had ", "called it ", "home.",
+    "The harbour ", "was quiet ", "when the first ", "boat came ", "in with ", "no lights, ", "and nobody ",
+    "on the pier ", "could say ", "who had ", "called it ", "home.",
 )  # fmt: skip
 CANARIES: Final = ("harbour", "no lights", "on the pier", "called it", "that night", "Who called the boat home?")
 """Texts from the answers and the prompt that no telemetry may hold."""
@@ -78,7 +78,7 @@ def _long(_: int) -> Iterator[Step]:
     return _plain(0, _WORDS * 20)
 
 
-_SCRIPTS: Final = {
+_SCRIPTS: Final[dict[str, Callable[[int], Iterator[Step]]]] = {
     "plain": _plain,
     "cut": _cut,
     "error": _error,
