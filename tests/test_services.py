@@ -98,6 +98,24 @@ def test_a_program_that_ends_while_starting_is_reported_with_its_log() -> None:
     assert not folder.exists()
 
 
+def test_stopping_does_not_wait_for_a_forked_child() -> None:
+    """A child that was forked while the service ran holds its pipes, and does not keep it alive."""
+    folder = scratch("test")
+    process = Process([sys.executable, "-c", "import signal; signal.pause()"], folder=folder)
+    blocked, release = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(release)
+        os.read(blocked, 1)
+        os._exit(0)
+    try:
+        process.stop()
+    finally:
+        os.close(release)
+        os.close(blocked)
+        os.waitpid(child, 0)
+    assert not folder.exists()
+
+
 def test_a_program_does_not_outlive_a_killed_owner() -> None:
     """When the owner is killed without a chance to clean up, its service ends and its folder goes."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -24,30 +24,34 @@ PATIENCE = 20.0
 def main(arguments: list[str]) -> int:
     """Exit code of the program (128 + n for signal n)."""
     polite, user, folder, *command = arguments
-    # Ctrl-C at the terminal reaches us too; the parent decides when to stop.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     identity: dict[str, Any] = {} if user == "-" else {"user": user, "group": user, "extra_groups": []}
+    woken = wake_up_on(signal.SIGCHLD, signal.SIGTERM)
     try:
         child: subprocess.Popen[bytes] = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, start_new_session=True, cwd=folder, **identity
         )
-        wait_for_end(child)
+        wait_for_end(child, woken)
         stop(child, signal.Signals[polite])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
 
-def wait_for_end(child: subprocess.Popen[bytes]) -> None:
-    """Returns when the program ended or our parent closed stdin, whichever is first."""
-    ended, wake = os.pipe()
+def wake_up_on(*signals: signal.Signals) -> int:
+    """A file descriptor that becomes readable when one of the signals arrives."""
+    woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    for number in signals:
+        signal.signal(number, lambda *_: None)
+    return woken
+
+
+def wait_for_end(child: subprocess.Popen[bytes], woken: int) -> None:
+    """Returns when the program ended, our parent closed stdin, or it sent SIGTERM, whichever is first."""
     with selectors.DefaultSelector() as selector:
         selector.register(sys.stdin, selectors.EVENT_READ)
-        selector.register(ended, selectors.EVENT_READ)
+        selector.register(woken, selectors.EVENT_READ)
         if child.poll() is None:
             selector.select()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -42,6 +43,7 @@ class Process:
         user: str = "-",
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        self._folder = folder
         self._name = Path(command[0]).name
         # Unlinked at once: the log needs no cleaning, and outlives the folder as long as we look at it.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
@@ -73,5 +75,9 @@ class Process:
         """Ends the program and waits until it and its folder are gone. Twice is once."""
         if self._guard.stdin is not None and not self._guard.stdin.closed:
             self._guard.stdin.close()
+        # A forked child of ours may hold the other end of that pipe still, so say it as well.
+        self._guard.terminate()
         self._guard.wait()
+        # A guard that was stopped before it began has removed nothing.
+        shutil.rmtree(self._folder, ignore_errors=True)
         self._log.close()
