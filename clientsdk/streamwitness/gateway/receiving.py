@@ -4,7 +4,7 @@ Many apps never look: they only send, and servers swallow what is sent to a clie
 of a server's `receive` steal each other's messages (uvicorn 0.54 hands one of them an empty body), so once the hook
 watches there is one call, made by a task of its own, and the app is handed its messages in order.
 
-    direct ── watch() ──▶ watching ── anything odd ──▶ direct
+    direct ── watch() ──▶ watching ── the app returns, or the server's receive raises ──▶ direct
     the app's calls       one task calls ahead: a little of a request body that the app has not read, and, the body
     pass through          over, the disconnect, of which every later call is told again
 """
@@ -112,8 +112,8 @@ class SharedReceive:
         """Take one message from the server; True where the next may be asked for at once.
 
         After the last piece of the body only the disconnect is left to come: the app goes on with what it has while
-        we wait for it. Anything else then is not what ASGI says, and ends the looking ahead: a `receive` that always
-        answers would never let go of the event loop.
+        we wait for it. Anything else then is not what ASGI says, and nothing is asked for until the app has taken
+        it: a `receive` that always answers would never let go of the event loop.
         """
         over_before = self._body_over
         message = await self._receive()
@@ -122,7 +122,6 @@ class SharedReceive:
             return False
         self._queue.append(message)
         self._held += len(message.get("body", b""))
-        self._watching = self._watching and not over_before
         return not over_before and (self._body_over or not self._full())
 
     def _full(self) -> bool:
