@@ -7,6 +7,7 @@ consumer seeks to it; records polled before that are not looked at. Kafka is tol
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ _MAX_RECORDS: Final = 500
 _TICK_NS: Final = 1_000_000_000
 _BACKOFF: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
 _ASK_MS: Final = 5_000
+_KNOCK_SECONDS: Final = 2.0
 
 
 class _Stopping(Exception):
@@ -64,6 +66,22 @@ class _Assignment(ConsumerRebalanceListener):  # type: ignore[misc]
             news = self.gone, self.fresh
             self.gone, self.fresh = set(), set()
             return news
+
+
+def knock(servers: Iterable[str]) -> None:
+    """Raise OSError unless one of these servers takes a connection.
+
+    kafka-python would wait half a minute for a broker that is not there, deaf to our stop, and leaks a socket a try.
+    """
+    failure = OSError("no server is named")
+    for server in servers:
+        host, _, port = server.rpartition(":")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_SECONDS):
+                return
+        except (OSError, ValueError) as error:
+            failure = OSError(f"{server}: {error}")
+    raise failure
 
 
 class Consumer:
@@ -102,6 +120,7 @@ class Consumer:
             self._dead.close()
 
     def _session(self) -> None:
+        knock(self._settings.kafka)
         assignment = _Assignment()
         consumer = KafkaConsumer(
             bootstrap_servers=list(self._settings.kafka),

@@ -100,7 +100,8 @@ def _about(document: Document, style: Style) -> Iterator[str]:
     labels = document["labels"]
     known = [f"{name} {labels[name]}" for name in ("service", "client", "provider", "model") if labels.get(name)]
     said = f"Stream {document['stream']}" + (f"; {', '.join(known)}" if known else "")
-    yield style.dress(style.plain(said), "dim")
+    for line in style.wrap(said):
+        yield style.dress(line, "dim")
 
 
 def _joined(value: Any) -> str:

@@ -18,7 +18,8 @@ from .store import Received
 
 _log: Final = logging.getLogger("streamwitness.analyzer")
 
-_MAX_WAITING: Final = 1000
+MAX_WAITING: Final = 1000
+"""Batches that may wait; beyond, senders are told to come again."""
 _MAX_BLOCKS: Final = 2000
 """Blocks a transaction: bounds how long it takes."""
 _TICK: Final = 0.5
@@ -37,7 +38,7 @@ class Writer:
     def __init__(self, steps: Steps, wall: Callable[[], int]) -> None:
         self._steps = steps
         self._wall = wall
-        self._waiting: queue.Queue[_Item | None] = queue.Queue(_MAX_WAITING)
+        self._waiting: queue.Queue[_Item | None] = queue.Queue(MAX_WAITING)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="streamwitness-writer", daemon=True)
         self._thread.start()
@@ -50,7 +51,7 @@ class Writer:
         try:
             self._waiting.put_nowait((received, done))
         except queue.Full:
-            raise WriterFull(f"{_MAX_WAITING} batches are waiting for the database") from None
+            raise WriterFull(f"{MAX_WAITING} batches are waiting for the database") from None
         return done
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ RULES = ALERTS / "streamwitness.rules.yml"
 METRIC = re.compile(r"\b(streams?(?:_[a-z_]+)?)(?:\{([^}]*)\})?\[")
 """A metric with its matchers where a range is taken of it, as every rule of ours does."""
 MATCHER = re.compile(r'(\w+)(=~|=)"([^"]*)"')
-SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? ', re.MULTILINE)
+SAMPLE = re.compile(r"^(\w+)(?:\{(.*)\})? ", re.MULTILINE)
 
 
 def run(promtool: str, *words: str) -> None:

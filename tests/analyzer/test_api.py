@@ -26,7 +26,9 @@ pytestmark = pytest.mark.anyio
 def fill(store: Store) -> None:
     """Stream 1 lost an event, 2 is provisional, 3 still open."""
     steps = Steps(store, Life(PlainJudge(), Patience()), lambda: START)
-    steps.ingest([Received(block(1, "egress", final=True), START), Received(block(1, "wire", rows=2, final=True), START)])
+    steps.ingest(
+        [Received(block(1, "egress", final=True), START), Received(block(1, "wire", rows=2, final=True), START)]
+    )
     steps.ingest([Received(block(2, "egress", final=True), START + 1)])
     steps.ingest([Received(block(3, "egress"), START + 2)])
 
@@ -133,9 +135,7 @@ async def test_metrics_are_well_formed(store: Store) -> None:
     assert {re.split(r"[{ ]", line)[0] for line in samples} == types == {m.name for m in METRICS} | set(GAUGES)
 
 
-async def test_a_database_that_does_not_answer_is_503(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_database_that_does_not_answer_is_503(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Health included: whoever balances load sends elsewhere."""
 
     def gone(*_: Any) -> Callable[[], None]:

@@ -10,7 +10,7 @@ import pytest
 
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Received, Store, queries
-from streamwitness_analyzer.writer import Writer, WriterFull
+from streamwitness_analyzer.writer import MAX_WAITING, Writer, WriterFull
 from tests.analyzer.kit import SECOND, START, block, life, stream_id
 
 DEADLINE = 30
@@ -50,6 +50,12 @@ def writer(steps: Steps) -> Iterator[Writer]:
 
 def batch(n: int) -> list[Received]:
     return [Received(block(n, "egress", final=True), START), Received(block(n, "wire", final=True), START)]
+
+
+def put_until_full(writer: Writer) -> None:
+    """More than the queue holds, even if the thread has emptied it once before it came to the gate."""
+    for _ in range(2 * MAX_WAITING + 1):
+        writer.put(())
 
 
 def states(store: Store) -> dict[str, int]:
@@ -92,8 +98,7 @@ def test_a_full_queue_says_so_at_once(steps: Steps) -> None:
     gate = Gate(steps)
     writer = Writer(gate, lambda: START)  # type: ignore[arg-type]
     with pytest.raises(WriterFull):
-        for _ in range(5000):
-            writer.put(())
+        put_until_full(writer)
     gate.opened.set()
     writer.close()
 

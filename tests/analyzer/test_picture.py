@@ -1,0 +1,76 @@
+"""The picture: columns under their positions, elision, and notes beside a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamwitness_analyzer.picture import draw
+from streamwitness_analyzer.style import Style
+
+
+def point(cells: str, **changes: Any) -> dict[str, Any]:
+    values = {"label": "gateway out", "events": len(cells), "cells": cells, "end": "eof", "held": "full"}
+    return values | changes
+
+
+def test_no_points_no_picture() -> None:
+    """Nothing to draw."""
+    assert draw([], Style()) == []
+
+
+def test_the_ruler_stands_over_its_columns() -> None:
+    """Each number begins where its event is."""
+    ruler, row = draw([point("o" * 35)], Style())
+    start = row.index("●")
+    for position in (0, 10, 20, 30):
+        assert ruler[start + position :].startswith(str(position))
+
+
+@pytest.mark.parametrize("at", [0, 40, 250, 499])
+def test_the_fault_is_shown_under_its_position(at: int) -> None:
+    """However long the stream, and wherever it is: the nearest number on the ruler leads to the column."""
+    cells = "o" * at + "x" + "o" * (499 - at)
+    ruler, row = draw([point(cells)], Style(width=80))
+    assert len(row) <= 80
+    column = row.index("✗")
+    number = next(word for word in ruler.split() if abs(int(word) - at) <= 10)
+    assert column - ruler.index(number) == at - int(number)
+
+
+def test_a_long_stream_without_fault_shows_its_end() -> None:
+    """There is where something can have happened."""
+    row = draw([point("o" * 499 + "F")], Style(width=60))[1]
+    assert row.endswith("●◆")
+
+
+def test_a_shorter_row_has_no_ellipsis_behind() -> None:
+    """A point that saw less simply ends."""
+    rows = draw([point("o" * 300), point("o" * 40 + "x", events=40)], Style(width=80))[1:]
+    assert rows[0].endswith("…")
+    assert not rows[1].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"end": "reset"}, "connection reset"),
+        ({"end": "disconnected"}, "reader gone"),
+        ({"end": "eof", "held": "partial"}, "records missing"),
+        ({"end": None, "held": "none", "cells": "", "events": 0}, "no record"),
+        ({"end": "stopped_at_terminal"}, "●●"),
+    ],
+)
+def test_what_is_worth_a_word(changes: dict[str, Any], said: str) -> None:
+    """Unusual ends and incomplete records; an ordinary end says nothing."""
+    assert draw([point("oo") | changes], Style())[1].endswith(said)
+
+
+@given(st.lists(st.text("oFxmcu?+", max_size=200), min_size=1, max_size=6), st.integers(1, 250))
+def test_any_cells_can_be_drawn(rows: list[str], width: int) -> None:
+    """One line a point, the ruler, and at most a legend."""
+    lines = draw([point(cells) for cells in rows], Style(width=width))
+    assert len(lines) in (len(rows) + 1, len(rows) + 2)

@@ -1,0 +1,190 @@
+"""The report, as a person reads it: golden texts."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from streamwitness_analyzer.documents import unjudged
+from streamwitness_analyzer.report import render
+from streamwitness_analyzer.style import Style
+
+ID = "71c0" + "0" * 28
+
+
+def point(name: str, label: str, cells: str, **changes: Any) -> dict[str, Any]:
+    values = {
+        "exchange": "e", "attempt": 0, "hop": 0, "witness": "w", "point": name, "leg": None, "label": label,
+        "events": len(cells) - cells.count("x"), "used": 0, "bytes": 1, "content": 1, "end": "eof", "complete": True,
+        "held": "full", "cells": cells, "client": "httpx",
+    }  # fmt: skip
+    return values | changes
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """The parser fault of the README."""
+    whole, lost = "o" * 14 + "F", "o" * 12 + "xoF"
+    values: dict[str, Any] = {
+        **unjudged(ID, "settled", 5),
+        "revision": 1,
+        "ending": {"class": "completed", "group": "ok", "by": "source", "finish": "stop", "after": 14, "reason": ""},
+        "integrity": "damaged",
+        "headline": "THE CLIENT'S PARSER LOST 1 EVENT",
+        "summary": "Answer ended normally (stop). 27 of 412 text bytes never reached the application.",
+        "confidence": "certain",
+        "findings": [{"kind": "gap", "confidence": "certain", "sentence": "The parser lost event 12."}],
+        "points": [
+            point("ingress", "gateway in", whole),
+            point("egress", "gateway out", whole),
+            point("wire", "client received", whole),
+            point("parsed", "client parsed", lost),
+            point("applied", "client applied", lost),
+        ],
+        "why": {
+            "seen": "client received event 12 whole; same digest as at gateway out",
+            "missing": "client parsed 11, then 13; raised nothing; its record is complete",
+            "cleared": ["gateway", "transport", "reducer"],
+            "unknown": ["loss inside the provider"],
+        },
+        "labels": {"provider": "openai", "client": "httpx"},
+    }
+    return copy.deepcopy(values | changes)
+
+
+DAMAGED = """\
+THE CLIENT'S PARSER LOST 1 EVENT   proven, final
+Answer ended normally (stop). 27 of 412 text bytes never reached the application.
+                      0         10
+ gateway in       15  ●●●●●●●●●●●●●●◆
+ gateway out      15  ●●●●●●●●●●●●●●◆
+ client received  15  ●●●●●●●●●●●●●●◆
+ client parsed    14  ●●●●●●●●●●●●✗●◆
+ client applied   14  ●●●●●●●●●●●●✗●◆
+Why
+ seen     client received event 12 whole; same digest as at gateway out
+ missing  client parsed 11, then 13; raised nothing; its record is complete
+ cleared  gateway, transport, reducer
+ unknown  loss inside the provider
+Stream 71c00000000000000000000000000000; client httpx, provider openai"""
+
+
+def test_a_damaged_stream() -> None:
+    """The report of the README, to the letter."""
+    assert render(document(), Style()) == DAMAGED
+
+
+def test_a_healthy_stream() -> None:
+    """Says so, with what remains unknown."""
+    healthy = document(
+        integrity="intact",
+        headline="COMPLETED, INTACT",
+        summary="Answer ended normally (stop). Nothing was lost, doubled or displaced.",
+        confidence=None,
+        findings=[],
+        points=[point("egress", "gateway out", "ooF"), point("parsed", "client parsed", "ooc")],
+        why={"seen": "", "missing": "", "cleared": ["transport", "parser"], "unknown": ["loss inside the provider"]},
+    )
+    assert render(healthy, Style()) == (
+        """\
+COMPLETED, INTACT   final
+Answer ended normally (stop). Nothing was lost, doubled or displaced.
+                      0
+ gateway out       3  ●●◆
+ client parsed     3  ●●●
+Why
+ cleared  transport, parser
+ unknown  loss inside the provider
+Stream 71c00000000000000000000000000000; client httpx, provider openai"""
+    )
+
+
+def test_everything_else_that_can_be_said() -> None:
+    """Corrected, several findings, two attempts, an own stop, lost records, notes."""
+    findings = [
+        {"kind": "gap", "confidence": "certain", "sentence": "The gateway lost event 3."},
+        {"kind": "fabricated", "confidence": "narrowed", "sentence": "The gateway or the transport invented event 9."},
+    ]
+    telemetry = {
+        "lost_blocks": 2, "missing_points": ["applied"], "conflicts": 0, "observer_faults": 0, "dropped_blocks": 0,
+    }  # fmt: skip
+    text = render(
+        document(
+            state="corrected",
+            revision=3,
+            findings=findings,
+            notes=[{"kind": "undelivered", "count": 3, "sentence": "3 events were under way when the client left."}],
+            telemetry=telemetry,
+            points=[
+                point("egress", "gateway out", "ooom", exchange="a"),
+                point("egress", "gateway out", "oooo", exchange="b", attempt=1),
+                point("wire", "client received", "oou+", exchange="b", attempt=1, end="cancelled", held="partial"),
+            ],
+        ),
+        Style(),
+    )
+    assert text.splitlines()[0] == "THE CLIENT'S PARSER LOST 1 EVENT   proven, final, corrected (revision 3)"
+    assert text.splitlines()[2:] == [
+        "Attempt 1",
+        "                      0",
+        " gateway out       4  ●●●↷",
+        "                      ↷ out of place",
+        "Attempt 2",
+        "                      0",
+        " gateway out       4  ●●●●",
+        " client received   4  ●●·+  cancelled, records missing",
+        "                      · not read  + one too many",
+        "Findings",
+        " 1  The gateway lost event 3. (proven)",
+        " 2  The gateway or the transport invented event 9. (narrowed)",
+        *DAMAGED.splitlines()[8:13],
+        "Notes",
+        " - 3 events were under way when the client left.",
+        " - 2 records lost on the way",
+        " - no complete record of: applied",
+        "Stream 71c00000000000000000000000000000; client httpx, provider openai",
+    ]
+
+
+def test_a_stream_without_verdict() -> None:
+    """Claims nothing, draws nothing."""
+    assert render(unjudged(ID, "open", 1), Style()) == (
+        "STILL RUNNING   not final\n"
+        "1 record received. This stream has not ended, or no closing record has arrived.\n"
+        f"Stream {ID}"
+    )
+
+
+def test_narrow_places_wrap_and_elide() -> None:
+    """No line is wider than the place, and the fault is in the picture."""
+    long = "o" * 300
+    wide = document(
+        points=[point("egress", "gateway out", long + "F"), point("wire", "client received", long[:-9] + "xooooooooF")]
+    )
+    lines = render(wide, Style(width=60)).splitlines()
+    assert max(map(len, lines)) <= 60
+    pictures = [line for line in lines if "●" in line]
+    assert all("…●" in line for line in pictures)
+    assert "✗" in pictures[1]
+
+
+def test_colour_is_only_dress() -> None:
+    """Without its escapes a coloured report is the plain one."""
+    import re
+
+    coloured = render(document(), Style(colour=True))
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == DAMAGED
+
+
+def test_ascii_places_get_ascii() -> None:
+    """A terminal without UTF-8 is not broken by our marks."""
+    text = render(document(), Style(ascii=True))
+    assert text.isascii()
+    assert " client parsed    14  ooooooooooooXo#" in text
+
+
+def test_labels_cannot_play_with_the_terminal() -> None:
+    """Escapes in a label that a client sent are shown, not obeyed."""
+    text = render(document(labels={"client": "\x1b[2Jevil\n\r"}), Style())
+    assert "\x1b" not in text
+    assert text.count("\n") == DAMAGED.count("\n")
