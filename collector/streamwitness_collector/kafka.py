@@ -11,7 +11,6 @@ import logging
 import socket
 import threading
 import time
-from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -35,6 +34,7 @@ _PAUSE: Final = 1.0
 """Seconds for which writes are refused at once after a failure, so that they do not queue up behind a dead broker."""
 _CLOSE_SECONDS: Final = 10.0
 _KNOCK_SECONDS: Final = 2.0
+_DISCARD_SECONDS: Final = 1.0
 
 
 class KafkaSink:
@@ -47,11 +47,12 @@ class KafkaSink:
             raise SettingsError(f"{label('kafka_compression')} is {what!r}, whose package is not installed here")
         self._settings = settings
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="streamwitness-kafka")
-        self._producer: KafkaProducer | None = None
+        self._producer: Any = None
         self._lock = threading.Lock()
         self._waiting = 0
         self._refuse_until = 0.0
         self._down = False
+        self._closing = False
 
     @property
     def waiting_bytes(self) -> int:
@@ -74,12 +75,15 @@ class KafkaSink:
                 await _acknowledged(await asyncio.wrap_future(task))
         except _TOO_LARGE as error:
             raise SinkUnavailable(f"Kafka takes no message of this size: {error}", retryable=False) from error
-        except (KafkaError, TimeoutError) as error:
-            raise self._failed(error) from error
+        except TimeoutError as error:
+            raise self._failed(f"no acknowledgement within {self._settings.kafka_timeout:g} s") from error
+        except KafkaError as error:
+            raise self._failed(f"{type(error).__name__}: {error}") from error
         self._succeeded()
 
     async def close(self) -> None:
         """Flush what is under way (bounded) and close the producer."""
+        self._closing = True
         self._refuse_until = float("inf")
         await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
         self._worker.shutdown(wait=False)
@@ -111,7 +115,7 @@ class KafkaSink:
         try:
             self._connected()
         except KafkaError as error:
-            self._failed(error)
+            self._failed(f"{type(error).__name__}: {error}")
 
     def _connected(self) -> KafkaProducer:
         if self._producer is None:
@@ -134,13 +138,18 @@ class KafkaSink:
             )
         return self._producer
 
+    def _discard(self, producer: KafkaProducer) -> None:
+        """Begin anew: an idempotent producer whose messages have expired may never send again (kafka-python 3.0)."""
+        if producer is self._producer:
+            self._producer = None
+            # close() alone gives up while something is unsent, and leaves its thread running.
+            producer._sender.force_close()
+            _close(producer, _DISCARD_SECONDS)
+
     def _close(self) -> None:
-        if self._producer is None:
-            return
-        try:
-            self._producer.close(timeout=_CLOSE_SECONDS)
-        except KafkaError as error:
-            _log.error("Kafka did not take everything before the end; its senders were not answered 200: %s", error)
+        if self._producer is not None and not _close(self._producer, _CLOSE_SECONDS):
+            _log.error("Kafka did not take everything before the end; its senders were not answered 200")
+            self._discard(self._producer)
 
     # ----------------------------------------------------------------------- bookkeeping
 
@@ -158,12 +167,14 @@ class KafkaSink:
         with self._lock:
             self._waiting -= size
 
-    def _failed(self, error: Exception) -> SinkUnavailable:
+    def _failed(self, why: str) -> SinkUnavailable:
         self._refuse_until = max(self._refuse_until, time.monotonic() + _PAUSE)
         if not self._down:
             self._down = True
-            _log.error("Kafka at %s does not acknowledge: %s: %s", self._servers, type(error).__name__, error)
-        return SinkUnavailable(f"Kafka at {self._servers} does not acknowledge ({type(error).__name__})")
+            _log.error("Kafka at %s does not acknowledge: %s", self._servers, why)
+        if self._producer is not None and not self._closing:
+            self._worker.submit(self._discard, self._producer)
+        return SinkUnavailable(f"Kafka at {self._servers} does not acknowledge ({why})")
 
     def _succeeded(self) -> None:
         if self._down:
@@ -191,8 +202,27 @@ async def _acknowledged(sent: list[Any]) -> None:
     await asyncio.gather(*waiters)
 
 
-def _waiter(loop: asyncio.AbstractEventLoop, future: Any) -> asyncio.Future[Any]:
-    relay: ThreadFuture[Any] = ThreadFuture()
-    future.add_callback(relay.set_result)
-    future.add_errback(relay.set_exception)
-    return asyncio.wrap_future(relay, loop=loop)
+def _waiter(loop: asyncio.AbstractEventLoop, sent: Any) -> asyncio.Future[None]:
+    """kafka-python's future, which is settled in its thread, as one of the event loop."""
+    waiter: asyncio.Future[None] = loop.create_future()
+    sent.add_callback(lambda _: loop.call_soon_threadsafe(_settle, waiter, None))
+    sent.add_errback(lambda error: loop.call_soon_threadsafe(_settle, waiter, error))
+    return waiter
+
+
+def _settle(waiter: asyncio.Future[None], error: Exception | None) -> None:
+    if waiter.done():  # given up
+        return
+    if error is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(error)
+
+
+def _close(producer: KafkaProducer, seconds: float) -> bool:
+    """Flush and close; False when not everything could be sent in time."""
+    try:
+        producer.close(timeout=seconds)
+    except KafkaError:
+        return False
+    return True

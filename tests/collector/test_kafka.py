@@ -183,7 +183,9 @@ def test_closing_flushes(kafka: str, kafka_topic: str) -> None:
 
     async def scenario() -> None:
         sink = KafkaSink(_settings(kafka, kafka_topic))
-        sent: Future[Any] = sink._worker.submit(sink._send, _batch(1, 2, 3))
+        batch = _batch(1, 2, 3)
+        sink._reserve(batch.size)
+        sent: Future[Any] = sink._worker.submit(sink._send, batch)
         await sink.close()
         assert len(sent.result()) == 3
         assert sink.waiting_bytes == 0
