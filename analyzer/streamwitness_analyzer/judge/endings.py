@@ -70,6 +70,9 @@ class Row:
 
 
 ROWS: Final = (
+    # an end that the gateway made up is not the upstream's
+    Row("cut broken", "", "complete", "upstream_truncated", "source", "the upstream broke off; the end is not its own"),
+    Row("cut broken", "complete", "eof none missing waiting", "upstream_truncated", "source", "the upstream broke off"),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
     Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
@@ -86,7 +89,11 @@ ROWS: Final = (
     Row("timeout", "", "error", "upstream_timeout", "source", "the upstream was too slow, the gateway said so"),
     Row("rejected", "", "error", "upstream_rejected", "source", "the upstream refused, the gateway said so"),
     Row("stopped", "", "error", "gateway_error", "gateway", "the gateway stopped reading and sent an error"),
-    # the connection broke at the client
+    # the connection broke at the client; what only followed from a failing upstream is told by that
+    Row("error", "raised", "reset protocol_error eof", "upstream_error", "source", "the upstream sent an error"),
+    Row("cut broken", "raised", "reset protocol_error eof", "upstream_truncated", "source", "the upstream broke off"),
+    Row("timeout", "raised", "reset protocol_error eof", "upstream_timeout", "source", "the upstream was too slow"),
+    Row("rejected", "raised", "reset protocol_error eof", "upstream_rejected", "source", "the upstream refused"),
     Row("", "raised", "reset protocol_error eof", "gateway_error", "gateway", "the gateway's code raised"),
     Row("", "shutdown", "reset protocol_error eof", "gateway_shutdown", "gateway", "the gateway was stopped"),
     Row("", "none", "reset", "network_lost", None, "the connection was reset; by whom was not seen"),
@@ -114,7 +121,7 @@ ROWS: Final = (
     Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or behind it"),
     # no gateway record of an end
     Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
-    Row("complete stopped", "none", "eof", "gateway_truncated", "gateway", "the upstream did not, the client saw it end"),
+    Row("complete stopped", "none", "eof", "gateway_truncated", "gateway", "the client saw it end, not the upstream"),
     Row("", "", "waiting", None, None, "not everybody has spoken yet"),
     Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell has spoken"),
 )  # fmt: skip

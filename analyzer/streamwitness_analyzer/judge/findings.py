@@ -105,6 +105,7 @@ def _finding(path: Path, fault: Fault) -> Finding:
     span, sure = change.span, change.placed
     if original := _original(fault):
         span, record = original, fault.seen
+        sure = span[1] - span[0] + 1 == len(change.values)
         axis, mappers = _way(path, record)
     for mapper in mappers:
         (low, first), (high, last) = mapper(span[0]), mapper(span[1])

@@ -30,21 +30,31 @@ USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
 @dataclass(slots=True)
 class Naming:
-    """What B's rows say of A's positions."""
+    """What B's rows say of A's positions, and what its lost blocks still prove by their counters."""
 
     results: dict[int, list[str]] = field(default_factory=dict)
     order: list[int] = field(default_factory=list)
     """Positions in the order in which B has them, the unknown left out."""
     unnamed: int = 0
-    """Rows held that name no event, and rows that are lost."""
-    lost: list[tuple[int, int]] = field(default_factory=list)
-    """Positions (inclusive) that lost blocks own."""
+    """Events at B that name none of A's."""
+    lost: list[Lost] = field(default_factory=list)
+    late: bool = False
+    """Whether a lost block holds events that came after later ones."""
     reach: int = -1
     """Highest position named."""
 
     def unknown(self, position: int) -> bool:
         """Whether a lost block owns the position."""
-        return any(low <= position <= high for low, high in self.lost)
+        return any(run.low <= position <= run.high for run in self.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The positions (inclusive) that a run of lost blocks owns, and how many of them it skipped."""
+
+    low: int
+    high: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,69 +89,123 @@ def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int,
     if not b.closed:
         return Hop("unproven", reason="its closing block is not held")
     if naming.unnamed or naming.lost:
-        return Hop("unproven", reason="some rows name no event, or are lost")
+        return Hop("unproven", reason="some of its rows are lost, or name no event")
     if peer and (not a.closed or a.lost):
         return Hop("unproven", reason="what was handed to it is not wholly known")
     return Hop("intact", prefix=naming.reach + 1, unread=unread)
 
 
 def read(b: Record) -> Naming:
-    """Collect what the rows name, and which positions lost blocks own."""
+    """Collect what the rows name, and what the counters say of the blocks that are lost."""
     naming = Naming()
-    index, events, highest = 0, 0, -1
+    at = _State(0, -1, 0, 0)
     for block in b.blocks:
-        if block.index > index or block.position > events:
-            _note_lost(naming, block.position - events, highest + 1, block.max_before)
-        _note_rows(naming, block)
-        index, events, highest = block.index + 1, block.totals["events"], block.max_after
-    naming.reach = max(naming.reach, highest)
+        end = _State(block.totals["events"], block.max_after, block.totals["gaps"], block.regressions)
+        rows = _rows(block)
+        if rows is None:
+            _note_lost(naming, at, end)
+        else:
+            _note_lost(naming, at, _start(block, rows, end))
+            _note_rows(naming, rows)
+        at = end
+    naming.reach = at.highest
     return naming
 
 
-def _note_lost(naming: Naming, events: int, low: int, high: int) -> None:
-    naming.unnamed += events
-    if high >= low:
-        naming.lost.append((low, high))
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A recorder's counters at one place between two of its rows."""
+
+    events: int
+    highest: int
+    skipped: int
+    regressions: int
 
 
-def _note_rows(naming: Naming, block: Block) -> None:
-    rows = block.totals["events"] - block.position
-    columns = block.columns() if block.rows is not None and block.row_count == rows else {}
-    named = columns.get("of")
-    if named is None:
-        if rows:
-            _note_lost(naming, rows, block.max_before + 1, block.max_after)
+_Rows = list[tuple[int, int]]
+"""The `of` and the result of each row."""
+
+
+def _rows(block: Block) -> _Rows | None:
+    """The block's rows; None where they are lost."""
+    count = block.totals["events"] - block.position
+    if not count:
+        return []
+    if block.rows is None or block.row_count != count:
+        return None
+    columns = block.columns()
+    return list(zip(columns.get("of") or [MISSING] * count, columns.get("result") or [0] * count, strict=True))
+
+
+def _start(block: Block, rows: _Rows, end: _State) -> _State:
+    """The counters at the block's first row: those at its end, less what its rows added."""
+    highest, skipped, regressions = block.max_before, 0, 0
+    for position, _ in rows:
+        if position == MISSING:
+            continue
+        if position > highest:
+            skipped += position - highest - 1
+            highest = position
+        else:
+            regressions += 1
+    return _State(block.position, block.max_before, end.skipped - skipped, end.regressions - regressions)
+
+
+def _note_lost(naming: Naming, at: _State, to: _State) -> None:
+    """What lies between two known places: nothing, or lost rows of which the counters still tell."""
+    events = to.events - at.events
+    if not events:
         return
-    results = columns.get("result") or [0] * rows
-    for position, result in zip(named, results, strict=True):
+    span, skipped, regressions = to.highest - at.highest, to.skipped - at.skipped, to.regressions - at.regressions
+    naming.unnamed += max(0, events - (span - skipped) - regressions)
+    naming.late = naming.late or regressions > 0
+    naming.lost.append(Lost(at.highest + 1, to.highest, skipped))
+
+
+def _note_rows(naming: Naming, rows: _Rows) -> None:
+    for position, result in rows:
         if position == MISSING:
             naming.unnamed += 1
         else:
             naming.results.setdefault(position, []).append(RESULTS[result] if result < len(RESULTS) else "ok")
             naming.order.append(position)
-            naming.reach = max(naming.reach, position)
 
 
 def _told_losses(told: Mapping[int, str]) -> Iterable[Change]:
-    """Losses that the reducer itself reports."""
-    for position, result in sorted(told.items()):
-        if kind := LOSSES.get(result):
-            span = (position, position)
-            yield Change(kind, 1, True, "before", span, span, True, note=f"reported as {result}")
+    """Losses that the reducer itself reports, neighbours together."""
+    for result, kind in LOSSES.items():
+        positions = sorted(p for p, r in told.items() if r == result)
+        for run in _runs(positions, sorted(told)):
+            span = (run[0], run[-1])
+            yield Change(kind, len(run), True, "before", span, span, True, note=f"reported as {result}")
 
 
 def _absent(a: Record, content: Mapping[int, int], naming: Naming, b: Record, peer: bool) -> Iterable[Change]:
     """Events with model output that B provably went past (or was due to reach) without naming them."""
     if naming.unnamed:
         return []
-    due = a.events - 1 if peer and b.closed else naming.reach
+    ended = peer and b.closed
+    due = a.events - 1 if ended else naming.reach
     missing = [p for p in sorted(content) if p <= due and p not in naming.results and not naming.unknown(p)]
-    ended = peer and b.closed and a.closed
-    late = not (peer and b.closed)
-    return [_run(run, content, ended and run[-1] == max(content), late) for run in _runs(missing, sorted(content))]
+    late = not ended or naming.late
+    last = max(content, default=-1) if ended and a.closed else -1
+    runs = [_run(run, run[-1] == last, late) for run in _runs(missing, sorted(content))]
+    unnamed = {p: size for p, size in content.items() if p not in naming.results}
+    return [*runs, *(change for run in naming.lost for change in _skipped(run, unnamed, late))]
 
 
-def _run(run: list[int], content: Mapping[int, int], at_end: bool, late: bool) -> Change:
+def _skipped(run: Lost, unnamed: Mapping[int, int], late: bool) -> Iterable[Change]:
+    """Positions that a lost block skipped: how many is known, which are not. All but `unnamed` may be skipped."""
+    inside = [p for p in range(run.low, run.high + 1) if p in unnamed]
+    count = run.skipped - (run.high - run.low + 1 - len(inside))
+    if count > 0:
+        span = (inside[0], inside[-1])
+        yield Change(
+            "gap_or_late" if late else "gap", count, False, "before", span, span, note="skipped in a lost block"
+        )
+
+
+def _run(run: list[int], at_end: bool, late: bool) -> Change:
     span = (run[0], run[-1])
     kind = "gap_or_late" if late else "tail" if at_end else "gap"
     return Change(kind, len(run), not late, "before", span, span, True)
@@ -165,7 +229,16 @@ def _repeated(naming: Naming) -> Iterable[Change]:
         taken = sum(1 for r in results if r in ("ok", "applied", "partial"))
         if taken > 1:
             span = (position, position)
-            yield Change("duplicate", taken - 1, not naming.unnamed, "before", span, span, True, note="applied twice")
+            yield Change(
+                "duplicate",
+                taken - 1,
+                not (naming.unnamed or naming.late),
+                "before",
+                span,
+                span,
+                True,
+                note="applied twice",
+            )
 
 
 def _displaced(naming: Naming) -> Iterable[Change]:
@@ -176,7 +249,8 @@ def _displaced(naming: Naming) -> Iterable[Change]:
     moved = [p for p in order if p not in kept]
     if moved:
         span = (min(moved), max(moved))
-        yield Change("reorder", len(moved), not naming.unnamed and len(moved) == 1, "before", span, span)
+        exact = len(moved) == 1 and not (naming.unnamed or naming.late)
+        yield Change("reorder", len(moved), exact, "before", span, span)
 
 
 def _longest_rising(order: list[int]) -> frozenset[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import STATUS_CODE, Point
+from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, STATUS_CODE, Point
 
 from .path import Path
 from .records import Record
@@ -37,19 +37,19 @@ def ingress_state(path: Path) -> str:
     if leg is None or leg.closing is None:
         return "none"
     state = _upstream(leg)
-    doubtful = hop is None or hop.status == "unproven"
-    egress = path.record("egress")
-    return "none" if doubtful and state != "complete" and egress is not None and egress.complete else state
+    made_up = hop is not None and hop.status == "faulty"
+    doubtful = state != "complete" and egress_state(path) == "complete" and not made_up
+    return "none" if doubtful else state
 
 
 def _upstream(leg: Record) -> str:
     status = leg.told(STATUS_CODE)
     if isinstance(status, int) and status >= 400:
         return "rejected"
+    if _failed(leg):
+        return "error"
     if leg.complete:
         return "complete"
-    if leg.part("error"):
-        return "error"
     return _INGRESS.get(leg.end or "", "stopped")
 
 
@@ -58,9 +58,16 @@ def egress_state(path: Path) -> str:
     egress = path.record("egress")
     if egress is None or egress.closing is None or egress.end is None:
         return "none"
-    if egress.complete:
-        return "complete"
-    return "error" if egress.part("error") else egress.end
+    if _failed(egress):
+        return "error"
+    return "complete" if egress.complete else egress.end
+
+
+def _failed(record: Record) -> bool:
+    """Whether an error was told: by an event in place of the end, or as the reason to finish."""
+    told = record.told(FINISH_REASONS_ATTRIBUTE)
+    by_finish = record.complete and isinstance(told, (list, tuple)) and "error" in told
+    return by_finish or (bool(record.part("error")) and not record.complete)
 
 
 def client_state(path: Path, *, settled: bool) -> str:
@@ -70,10 +77,10 @@ def client_state(path: Path, *, settled: bool) -> str:
     if not held:
         announced = path.exchange.expected & set(_CLIENT)
         return "none" if not announced else "missing" if settled else "waiting"
+    if any(_failed(record) for record in held):
+        return "error"
     if _whole(path, wire, parsed):
         return "complete"
-    if any(record.part("error") for record in held):
-        return "error"
     return _stop(wire, parsed, applied)
 
 

@@ -139,7 +139,7 @@ def _recut(changes: Sequence[Change], before: View, after: View) -> bool:
 
 
 def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
-    """A finish of the gateway's own that invents nothing: its leg was complete, it stopped reading, or it says error."""
+    """A finish of the gateway's own that invents nothing: its leg was complete, it stopped reading, or it says so."""
     if change.kind not in ("fabricated", "extra") or any(after.content.get(value) for value, _ in change.values):
         return False
     if not change.values:

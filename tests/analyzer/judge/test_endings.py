@@ -1,0 +1,75 @@
+"""The endings table: total, every row used, and the rows that people ask about."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamwitness_analyzer.judge.endings import CLIENT, EGRESS, GROUPS, INGRESS, ROWS, ending_of, table
+
+
+def test_table_is_total_over_all_three_ends() -> None:
+    """Every combination of ends has a row, before and after the settlement."""
+    lines = list(table())
+    assert len(lines) == len(INGRESS) * len(EGRESS) * len(CLIENT)
+    for ingress, egress, client, _ in lines:
+        ending_of(ingress, egress, client, settled=False)
+
+
+def test_every_row_decides_something() -> None:
+    """No row is hidden behind an earlier one."""
+    assert {row for *_, row in table()} == set(ROWS)
+
+
+def test_rows_use_known_words_only() -> None:
+    """Ends are words of the three lists, classes have a group, makers are known, reasons are told."""
+    for row in ROWS:
+        assert set(row.ingress.split()) <= set(INGRESS), row
+        assert set(row.egress.split()) <= set(EGRESS), row
+        assert set(row.client.split()) <= set(CLIENT), row
+        assert row.ending is None or row.ending in GROUPS, row
+        assert row.by in (None, "source", "gateway", "transport", "client"), row
+        assert row.reason, row
+
+
+def test_after_the_settlement_every_stream_has_an_ending() -> None:
+    """Only a client that may still speak leaves the ending open."""
+    assert all(row.ending is not None for *_, client, row in table() if client != "waiting")
+
+
+def test_nothing_rests_on_silence_before_the_settlement() -> None:
+    """`client_gone`, `client_vanished` and `unwitnessed` wait."""
+    silent = {"client_gone", "client_vanished", "unwitnessed"}
+    for ingress, egress, client, _ in table():
+        assert ending_of(ingress, egress, client, settled=False).ending not in silent
+
+
+@pytest.mark.parametrize(
+    ("ends", "ending", "by"),
+    [
+        (("complete", "complete", "complete"), "completed", "source"),
+        (("cut", "eof", "eof"), "upstream_truncated", "source"),
+        (("broken", "raised", "eof"), "upstream_truncated", "source"),
+        (("broken", "raised", "none"), "upstream_truncated", "source"),
+        (("complete", "raised", "protocol_error"), "gateway_error", "gateway"),
+        (("error", "error", "error"), "upstream_error", "source"),
+        (("none", "error", "error"), "upstream_error", None),
+        (("stopped", "disconnected", "cancelled"), "client_cancelled", "client"),
+        (("stopped", "disconnected", "reset"), "network_lost", "transport"),
+        (("stopped", "disconnected", "missing"), "client_vanished", "client"),
+        (("stopped", "disconnected", "none"), "client_gone", "client"),
+        (("complete", "disconnected", "complete"), "completed", "source"),
+        (("complete", "complete", "reset"), "network_lost", "transport"),
+        (("complete", "eof", "eof"), "gateway_truncated", "gateway"),
+        (("stopped", "shutdown", "reset"), "gateway_shutdown", "gateway"),
+        (("cut", "eof", "cancelled"), "client_cancelled", "client"),
+        (("none", "none", "eof"), "upstream_truncated", None),
+        (("none", "none", "reset"), "network_lost", None),
+        (("none", "none", "none"), "unwitnessed", None),
+        (("timeout", "eof", "eof"), "upstream_timeout", "source"),
+        (("complete", "complete", "reducer"), "client_reducer_abort", "client"),
+    ],
+)
+def test_ending(ends: tuple[str, str, str], ending: str, by: str | None) -> None:
+    """The class, and who ended it."""
+    row = ending_of(*ends)
+    assert (row.ending, row.by) == (ending, by)

@@ -1,0 +1,162 @@
+"""The hop on which rows name their origin: client parsed → client applied (docs/design.md §7.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streamwitness.semconv import MISSING
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
+
+ANSWER = answer(range(1, 21))
+PARSED = handed_on(ANSWER)
+APPLIED = used(PARSED)
+
+
+def reduce(
+    applied: Sequence[Event], *, end: str = "eof", lost: Sequence[int] = (), cuts: Sequence[int] = ()
+) -> dict[str, Any]:
+    """The verdict when everything before the reducer is healthy."""
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED)
+    made = How("applied", end=end, of="parsed").blocks(applied, cuts)
+    kept = [b for b in made if b.index not in lost]
+    return judge([*blocks, *kept], settled=True)
+
+
+def told(verdict: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Kind, suspects, count and place of each finding."""
+    return [(f["kind"], f["suspects"], f["count"], tuple(f["sequence"])) for f in verdict["findings"]]
+
+
+def changed(position: int, **what: Any) -> list[Event]:
+    """The applied rows with one changed."""
+    return [replace(e, **what) if e.of == position else e for e in APPLIED]
+
+
+def test_healthy() -> None:
+    """Everything applied."""
+    verdict = reduce(APPLIED)
+    assert (verdict["integrity"], verdict["counts"]) == ("intact", {"sent": 23, "used": 23})
+
+
+@pytest.mark.parametrize(("result", "kind"), [("raised", "gap"), ("overflow_dropped", "gap"), ("partial", "partial")])
+def test_reported_losses_are_the_reducers(result: str, kind: str) -> None:
+    """`raised`, `overflow_dropped` and `partial` are losses."""
+    assert told(reduce(changed(9, result=result))) == [(kind, ["reducer"], 1, (9, 9))]
+
+
+def test_reported_losses_in_a_row_are_one_finding() -> None:
+    """A reducer that raises on three neighbours."""
+    applied = [replace(e, result="raised") if 5 <= e.of <= 7 else e for e in APPLIED]
+    assert told(reduce(applied)) == [("gap", ["reducer"], 3, (5, 7))]
+
+
+def test_raised_and_then_applied_is_applied() -> None:
+    """One row an event is the rule; the last one is what became of it."""
+    applied = [*APPLIED[:9], replace(APPLIED[9], result="raised"), *APPLIED[9:]]
+    assert told(reduce(applied)) == []
+
+
+def test_ignored_is_a_note() -> None:
+    """Left out on purpose is no fault."""
+    verdict = reduce(changed(9, result="ignored"))
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert [(n["kind"], n["count"]) for n in verdict["notes"]] == [("ignored", 1)]
+
+
+def test_an_event_that_was_passed_over_is_lost() -> None:
+    """Ownership: the block in which the maximum passes it does not have it."""
+    assert told(reduce([e for e in APPLIED if e.of != 9])) == [("gap", ["reducer"], 1, (9, 9))]
+
+
+def test_events_without_model_output_may_be_left_out() -> None:
+    """An application that looks at text only has lost nothing."""
+    verdict = reduce([e for e in APPLIED if e.content])
+    assert (verdict["integrity"], verdict["findings"], verdict["counts"]["used"]) == ("intact", [], 23)
+
+
+def test_everything_from_an_event_on() -> None:
+    """The iterator was read to its end, the rest was never applied."""
+    assert told(reduce(APPLIED[:15])) == [("tail", ["reducer"], 6, (15, 20))]
+
+
+def test_an_application_that_stopped_owes_nothing_further() -> None:
+    """Own stop: what comes later is unread."""
+    verdict = reduce(APPLIED[:15], end="cancelled")
+    assert verdict["findings"] == []
+
+
+def test_applied_twice_is_a_duplicate() -> None:
+    """The reducer took the same event in again."""
+    assert told(reduce([*APPLIED[:9], APPLIED[8], *APPLIED[9:]])) == [("duplicate", ["reducer"], 1, (8, 8))]
+
+
+def test_applied_out_of_order() -> None:
+    """The fewest events that must move."""
+    moved = [*APPLIED[:5], *APPLIED[6:12], APPLIED[5], *APPLIED[12:]]
+    assert told(reduce(moved)) == [("reorder", ["reducer"], 1, (5, 5))]
+
+
+def test_a_row_without_a_name_proves_no_absence() -> None:
+    """An object that was not handed on may have been any event."""
+    applied = [replace(e, of=MISSING) if e.of == 9 else e for e in APPLIED]
+    verdict = reduce(applied)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_a_lost_block_owns_what_it_passed() -> None:
+    """Its events are unknown; those of held blocks are still judged."""
+    assert reduce(APPLIED, cuts=(5, 10, 15), lost=(1,))["findings"] == []
+    applied = [e for e in APPLIED if e.of != 12]
+    assert told(reduce(applied, cuts=(5, 10, 15), lost=(1,))) == [("gap", ["reducer"], 1, (12, 12))]
+
+
+def test_the_counters_of_a_lost_block_prove_what_it_skipped() -> None:
+    """How many positions it passed over is known, which ones is not."""
+    applied = [e for e in APPLIED if e.of != 7]
+    finding = reduce(applied, cuts=(5, 10, 15), lost=(1,))["findings"][0]
+    assert (finding["kind"], finding["suspects"], finding["count"], finding["exact"]) == ("gap", ["reducer"], 1, False)
+    assert finding["sequence"][0] <= 7 <= finding["sequence"][1]
+
+
+def test_a_lost_block_that_holds_stragglers_makes_every_gap_a_maybe() -> None:
+    """Regressions in it may be the very events that seem to be missing."""
+    moved = [*APPLIED[:3], *APPLIED[4:8], APPLIED[3], *APPLIED[8:]]
+    kinds = {f["kind"] for f in reduce(moved, cuts=(5, 10, 15), lost=(1,))["findings"]}
+    assert kinds <= {"gap_or_late"}
+
+
+def test_names_that_cannot_be_prove_nothing() -> None:
+    """More positions than the parser ever handed on."""
+    verdict = reduce([*APPLIED, replace(APPLIED[-1], of=500)])
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_a_rejection_after_an_earlier_fault_points_back() -> None:
+    """A fail-closed reducer does not frame itself."""
+    wire = [*ANSWER[:5], *ANSWER[6:]]
+    parsed = handed_on(wire)
+    applied = [replace(e, result="gap" if e.of >= 5 else "applied") for e in used(parsed)]
+    verdict = judge(path(ANSWER, ANSWER, wire, parsed, applied), settled=True)
+    assert told(verdict) == [("gap", ["transport"], 1, (5, 5))]
+    assert "rejected" in {n["kind"] for n in verdict["notes"]}
+
+
+def test_a_rejection_on_an_intact_path_answers_to_the_reducer_or_the_source() -> None:
+    """Where every hop is intact, either the reducer is wrong, or the provider's own stream was."""
+    verdict = reduce(changed(9, result="duplicate"))
+    finding = verdict["findings"][0]
+    assert (finding["suspects"], finding["confidence"]) == (["source", "reducer"], "narrowed")
+
+
+def test_rows_that_name_the_wire_judge_parser_and_reducer_together() -> None:
+    """Without a record of the parser the two cannot be told apart."""
+    applied = [replace(e, of=e.of) for e in used(ANSWER) if e.of != 9]
+    blocks = path(ANSWER, ANSWER, ANSWER)
+    verdict = judge([*blocks, *How("applied", of="wire").blocks(applied)], settled=True)
+    finding = verdict["findings"][0]
+    assert (finding["suspects"], finding["confidence"]) == (["parser", "reducer"], "narrowed")

@@ -1,0 +1,201 @@
+"""Gateway in → gateway out: legs, cutting, and what a gateway may do without being accused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, FINISH, ROLE, TERMINAL, TEXT
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, recorder_id
+
+ANSWER = answer(range(1, 21))
+ERROR_EVENT = Event(parts=ERROR)
+LEGS = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+
+
+def gateway(read: Sequence[Event], sent: Sequence[Event], **how: How) -> dict[str, Any]:
+    """The verdict on a gateway alone."""
+    return judge(path(read, sent, None, **how), settled=True)
+
+
+def told(verdict: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Kind, suspects, count and place of each finding."""
+    return [(f["kind"], f["suspects"], f["count"], tuple(f["sequence"])) for f in verdict["findings"]]
+
+
+def attempts(legs: Sequence[How], read: Sequence[Sequence[Event]], sent: Sequence[Event]) -> list[Block]:
+    """A gateway that read several upstream answers."""
+    out = path(None, sent, None, egress=How("egress", legs=LEGS[: len(legs)], expected=("ingress",)))
+    for how, events in zip(legs, read, strict=True):
+        out += how.blocks(events)
+    return out
+
+
+FIRST, SECOND = How("ingress", leg=0), How("ingress", leg=1)
+
+
+def test_swallowed_event_is_the_gateways_on_its_own_axis() -> None:
+    """Lost in the gateway: it never had a sequence, so the axis is gateway in."""
+    verdict = gateway(ANSWER, [*ANSWER[:7], *ANSWER[8:]])
+    assert told(verdict) == [("gap", ["gateway"], 1, (7, 7))]
+    assert (verdict["findings"][0]["axis"], verdict["findings"][0]["content_bytes"]) == ("ingress", 3)
+
+
+def test_events_without_output_come_and_go() -> None:
+    """Role, usage and comments are no loss."""
+    sent = [Event(parts=ROLE), Event(parts=ROLE), *ANSWER[1:]]
+    assert gateway(ANSWER, sent)["integrity"] == "intact"
+
+
+def test_invented_terminator() -> None:
+    """A terminator although no upstream answer was complete."""
+    verdict = gateway(ANSWER[:9], [*ANSWER[:9], Event(parts=TERMINAL)])
+    assert told(verdict) == [("fabricated", ["gateway"], 1, (9, 9))]
+    assert verdict["ending"]["class"] == "upstream_truncated"
+
+
+def test_a_terminator_that_the_format_requires_is_not_invented() -> None:
+    """The leg was complete; the gateway speaks a format that ends with one."""
+    assert gateway(ANSWER[:-1], ANSWER)["integrity"] == "intact"
+
+
+def test_an_invented_finish() -> None:
+    """Hiding that the upstream broke off is an invention, and the stream is not called completed."""
+    verdict = gateway(ANSWER[:9], [*ANSWER[:9], Event(FINISHED, FINISH), Event(parts=TERMINAL)])
+    assert ("fabricated", ["gateway"], 1, (9, 9)) in told(verdict)
+    assert verdict["ending"]["class"] == "upstream_truncated"
+
+
+def test_a_finish_that_says_error_is_honest() -> None:
+    """The gateway told that the upstream failed."""
+    honest = How("egress", legs=(LEG,), complete=True, extra=(("gen_ai.response.finish_reasons", ("error",)),))
+    verdict = gateway(ANSWER[:9], [*ANSWER[:9], Event(FINISHED, FINISH)], egress=honest)
+    assert (verdict["findings"], verdict["ending"]["class"]) == ([], "upstream_truncated")
+
+
+def test_a_gateway_that_stops_reading_may_finish_by_itself() -> None:
+    """A limit of its own: it closed the upstream, and said so with a finish."""
+    stopped = How("ingress", leg=0, end="cancelled", complete=False)
+    verdict = gateway(ANSWER[:9], [*ANSWER[:8], Event(FINISHED, FINISH), Event(parts=TERMINAL)], ingress=stopped)
+    assert verdict["findings"] == []
+
+
+def test_a_swallowed_error() -> None:
+    """An error at gateway in, and a clean answer at gateway out."""
+    verdict = gateway([*ANSWER[:6], ERROR_EVENT], ANSWER[:6])
+    assert told(verdict) == [("gap", ["gateway"], 1, (6, 6))]
+
+
+def test_the_same_content_cut_otherwise_is_intact() -> None:
+    """Slot digests are equal: nothing was lost, however it was cut."""
+    slots = ("0/text/0 00c0ffee 60",)
+    merged = [Event(5000 + i) for i in range(10)]
+    verdict = gateway(
+        ANSWER,
+        [ANSWER[0], *merged, *ANSWER[-2:]],
+        ingress=How("ingress", leg=0, slots=slots),
+        egress=How("egress", legs=(LEG,), slots=slots),
+    )
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert [n["kind"] for n in verdict["notes"]] == ["recut"]
+
+
+def test_a_finish_lost_while_cutting_is_still_lost() -> None:
+    """Equal slots do not speak of the finish."""
+    slots = ("0/text/0 00c0ffee 60",)
+    verdict = gateway(
+        ANSWER,
+        [ANSWER[0], *(Event(5000 + i) for i in range(10)), ANSWER[-1]],
+        ingress=How("ingress", leg=0, slots=slots),
+        egress=How("egress", legs=(LEG,), slots=slots),
+    )
+    assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("gap", ["gateway"])]
+
+
+def test_content_cut_otherwise_that_differs_is_altered_without_a_count_of_events() -> None:
+    """Half of it merged, one word gone: how many events that was cannot be said."""
+    sent = [*ANSWER[:8], *(Event(5000 + i) for i in range(3)), *ANSWER[15:]]
+    finding = gateway(ANSWER, sent)["findings"][0]
+    assert (finding["kind"], finding["suspects"], finding["exact"]) == ("altered", ["gateway"], False)
+
+
+def test_cut_otherwise_and_not_sent_to_the_end_is_unproven() -> None:
+    """The client went away: slots of a prefix say nothing."""
+    sent = [ANSWER[0], *(Event(5000 + i) for i in range(3))]
+    verdict = gateway(ANSWER, sent, egress=How("egress", legs=(LEG,), end="disconnected"))
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_an_answer_that_the_leg_does_not_feed_accuses_nobody() -> None:
+    """A guardrail call beside an answer from elsewhere: its words are not missing, the answer is not invented."""
+    guardrail = answer([901, 902, 903])
+    verdict = gateway(guardrail, ANSWER)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("first", [ANSWER[:5], answer([901, 902, 903])[:-2]], ids=["same words", "other words"])
+def test_an_abandoned_attempt_accuses_nobody(first: list[Event]) -> None:
+    """The second attempt is the answer; the first is a note."""
+    verdict = judge(attempts((FIRST, SECOND), (first, ANSWER), ANSWER), settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert [n["kind"] for n in verdict["notes"]] == ["superseded"]
+    assert verdict["ending"]["class"] == "completed"
+
+
+def test_an_attempt_that_goes_on_where_the_first_broke_is_intact() -> None:
+    """A beginning of the first, then all of the second."""
+    rest = answer(range(50, 60))
+    verdict = judge(attempts((FIRST, SECOND), (ANSWER[:5], rest), [*ANSWER[:5], *rest]), settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+
+
+def test_the_feeding_attempt_can_accuse_the_gateway() -> None:
+    """Its words stand in the answer and in no other attempt."""
+    read = (answer([901, 902, 903])[:-2], ANSWER)
+    verdict = judge(attempts((FIRST, SECOND), read, [*ANSWER[:7], *ANSWER[8:]]), settled=True)
+    assert told(verdict) == [("gap", ["gateway"], 1, (7, 7))]
+
+
+def test_attempts_with_the_same_words_leave_a_difference_unproven() -> None:
+    """What one seems to have lost, the other may explain."""
+    read = (ANSWER[:15], ANSWER)
+    verdict = judge(attempts((FIRST, SECOND), read, [*ANSWER[:7], *ANSWER[8:]]), settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_an_attempt_whose_record_is_missing_makes_the_hop_unproven(missing: int) -> None:
+    """The answer may come from the one that nobody saw."""
+    blocks = attempts((FIRST, SECOND), (ANSWER[:5], ANSWER), [*ANSWER[:7], *ANSWER[8:]])
+    verdict = judge([b for b in blocks if b.recorder != LEGS[missing]], settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_without_the_closing_of_gateway_out_nothing_is_said() -> None:
+    """The list of legs is on it."""
+    blocks = [b for b in path(ANSWER, ANSWER[:7], None, cuts=lambda n: [3]) if not (b.point == "egress" and b.final)]
+    assert judge(blocks, settled=True)["findings"] == []
+
+
+def test_a_changed_word_is_altered() -> None:
+    """One place differs."""
+    sent = [replace(e, text=999) if e.text == 7 else e for e in ANSWER]
+    assert told(gateway(ANSWER, sent)) == [("altered", ["gateway"], 1, (7, 7))]
+
+
+def test_an_injected_word_is_fabricated() -> None:
+    """New content, and nothing is missing."""
+    sent = [*ANSWER[:7], Event(999, TEXT), *ANSWER[7:]]
+    assert told(gateway(ANSWER, sent)) == [("fabricated", ["gateway"], 1, (7, 7))]
+
+
+def test_an_aborted_answer_owes_nothing_further() -> None:
+    """The client disconnected: what the gateway read later is not lost."""
+    gone = How("egress", legs=(LEG,), end="disconnected")
+    verdict = gateway(ANSWER, ANSWER[:9], egress=gone)
+    assert (verdict["integrity"], verdict["findings"], verdict["ending"]["class"]) == ("intact", [], "client_gone")
