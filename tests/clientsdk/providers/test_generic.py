@@ -38,7 +38,7 @@ def _piece(content: bytes) -> Reading:
         (b'"{\\"a\\": 1}"', b'{"a":1}'),
         (b'{"a":', b'{"a":'),
         (b"\xff", b"\xef\xbf\xbd"),
-        (b'{"k":"\\ud800"}', b'{"k":"\xed\xa0\x80"}'),
+        (b'{"k":"\\ud800", "a":[1]}', b'{"a":[1],"k":"\xed\xa0\x80"}'),
     ],
 )
 def test_content_is_the_canonical_data_field(data: bytes, content: bytes) -> None:
