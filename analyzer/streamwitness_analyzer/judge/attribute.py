@@ -16,6 +16,7 @@ from typing import Final, Literal
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
 from .change import Change, Hop
+from .parts import withholds
 from .places import judge_views
 from .records import Record
 from .view import View
@@ -116,8 +117,9 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
             continue
         if not _comparable(one.before, two.after):
             continue
-        around = judge_views(View(one.before, "semantic"), View(two.after, "semantic"), peer=one.peer and two.peer)
-        if around.status == "intact" and one.peer and two.peer:  # else proven only as far as was read
+        peer = two.peer and (one.peer or one.after.closing is None)
+        around = judge_views(View(one.before, "semantic"), View(two.after, "semantic"), peer=peer)
+        if around.status == "intact" and peer:  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]
@@ -128,7 +130,7 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
 
 def _comparable(before: Record, after: Record) -> bool:
     """Whether two points that are no neighbours count the same judged events (a gateway may cut them otherwise)."""
-    return before.point == "egress" and after.point == "parsed"
+    return before.point == "egress" and after.point == "parsed" and not withholds(before, after)
 
 
 def _settled(step: Step) -> Step:

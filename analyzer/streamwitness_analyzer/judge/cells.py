@@ -6,7 +6,7 @@ event did not exist yet at this point; the other letters are those of the verdic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -108,25 +108,29 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
 
 
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
-    judged = _judged(step.before)
-    unsure = step.hop.status == "unproven"
-    reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
-    for position, column in enumerate(there):
-        if column is None or row[column]:
-            continue
-        quiet = step.after.point != "wire" and judged is not None and position not in judged
-        unread = not step.peer and column > reach
-        row[column] = "u" if unread else "c" if quiet else "?" if unsure else "x"
-    for position in path.named.ignored if step.after.point == "applied" and path.named is not None else ():
-        column = there[position] if position < len(there) else None
-        if column is not None:
-            row[column] = "c"
+    open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
+    if open_columns:
+        quiet = _quiet(step)
+        unsure = step.hop.status == "unproven"
+        reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        for position, column in open_columns:
+            unread = not step.peer and column > reach
+            row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
+    if step.after.point == "applied" and path.named is not None:
+        left_out = [there[position] for position in path.named.ignored if position < len(there)]
+        for at in left_out:
+            if at is not None:
+                row[at] = "c"
 
 
-def _judged(record: Record) -> set[int] | None:
-    """Positions of judged events; None where rows are lost."""
-    view = View(record, "semantic")
-    return {p for p in view.positions if p is not None} if view.whole else None
+def _quiet(step: Step) -> Container[int]:
+    """Positions before the hop that need not come behind it; on an intact hop nothing else is absent."""
+    if step.after.point == "wire":
+        return ()
+    if step.hop.status == "intact":
+        return range(step.before.events)
+    view = View(step.before, "semantic")
+    return set(range(step.before.events)) - set(view.positions) if view.whole else ()
 
 
 def _insert_new(grid: _Grid, step: Step) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from streamwitness.semconv import ERROR, TERMINAL
+from typing import Final
+
+from streamwitness.semconv import ERROR, PART, TERMINAL
 
 from .records import Record
+
+_JUDGED: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
+"""Parts that make an event a judged one."""
 
 
 def parts_of(record: Record) -> dict[int, int]:
@@ -44,3 +49,8 @@ def last_with(record: Record, part: int) -> int | None:
             if masks[i] & part:
                 return block.position + i
     return None
+
+
+def withholds(before: Record, after: Record) -> bool:
+    """Whether `after` does not hand on, by design, some kind of judged event that came before it."""
+    return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)

@@ -7,21 +7,18 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from streamwitness.semconv import CLIENT_ENDS, PART, PARTS, Point
+from streamwitness.semconv import CLIENT_ENDS, PART, Point
 
 from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
 from .named import Named, carrying, compare_named
-from .parts import ends_with_terminal, positions_with
+from .parts import ends_with_terminal, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
 from .upstream import Upstream, judge_upstream
 from .view import View
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
-_JUDGED: Final = sum(
-    PART[name] for name in ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
-)
 
 
 @dataclass(slots=True)
@@ -98,8 +95,7 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):
         return _transport(before, after, peer)
-    withheld = _JUDGED & ~after.delivers
-    if any(before.part(name) for name in PARTS if PART[name] & withheld):
+    if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_views(View(before, "semantic"), View(after, "semantic"), peer=peer)
     return _with_error(hop, before, after, peer)
@@ -139,7 +135,7 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     of = next((block.of for block in after.blocks if block.of), None)
     if of != before.point:
         return Hop("unproven", reason="its rows name the events of a point that is not held")
-    path.named = compare_named(before, carrying(View(before, "semantic")), after, peer=peer)
+    path.named = compare_named(before, after, peer=peer)
     return path.named.hop
 
 

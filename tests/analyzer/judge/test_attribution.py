@@ -1,0 +1,133 @@
+"""Who is suspected: one rule over what is proven at each point (docs/design.md §7.1 and rule 9 of §7.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import COMPONENTS, POINTS
+from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.attribute import suspects
+from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
+
+ANSWER = answer(range(1, 21))
+LOST = [*ANSWER[:12], *ANSWER[13:]]
+
+
+def told(blocks: list[Block]) -> list[tuple[Any, ...]]:
+    """Kind, suspects and confidence of each finding."""
+    verdict = judge(blocks, settled=True)
+    return [(f["kind"], f["suspects"], f["confidence"]) for f in verdict["findings"]]
+
+
+def three(egress: list[Event], wire: list[Event], parsed: list[Event]) -> list[Block]:
+    """Gateway out, client received and client parsed, cut into blocks of ten."""
+    return path(None, egress, wire, parsed, cuts=lambda n: [10])
+
+
+def test_suspects_are_all_components_of_the_transition() -> None:
+    """From the last point known in place to the next known not to be."""
+    assert suspects("egress", "wire") == ("transport",)
+    assert suspects("egress", "parsed") == ("transport", "parser")
+    assert suspects("ingress", "applied") == ("gateway", "transport", "parser", "reducer")
+    assert suspects("egress", "parsed", frozenset(("transport",))) == ("parser",)
+
+
+def test_every_two_points_have_suspects() -> None:
+    """Total over all pairs in path order, and never the source between instrumented points of ours."""
+    for i, seen in enumerate(POINTS):
+        for missing in POINTS[i + 1 :]:
+            assert len(suspects(seen, missing)) == POINTS.index(missing) - i
+            assert set(suspects(seen, missing)) <= set(COMPONENTS)
+
+
+def test_a_point_that_does_not_testify_narrows() -> None:
+    """The wire's record never came: transport or parser."""
+    blocks = [b for b in three(ANSWER, LOST, handed_on(LOST)) if b.point != "wire"]
+    assert told(blocks) == [("gap", ["transport", "parser"], "narrowed")]
+
+
+def test_two_unproven_hops_are_bridged_and_narrowed() -> None:
+    """Rule 9: the wire's closing block is lost, and what it held before says nothing of the fault."""
+    blocks = [b for b in three(ANSWER, LOST, handed_on(LOST)) if not (b.point == "wire" and b.final)]
+    assert told(blocks) == [("gap", ["transport", "parser"], "narrowed")]
+
+
+def test_the_order_at_a_known_place_clears_the_transport() -> None:
+    """The wire's first block shows event 5 in place, so only the parser can have lost it."""
+    parsed = handed_on([*ANSWER[:5], *ANSWER[6:]])
+    blocks = [b for b in three(ANSWER, ANSWER, parsed) if not (b.point == "wire" and b.final)]
+    assert told(blocks) == [("gap", ["parser"], "certain")]
+
+
+def test_unproven_hops_with_intact_points_around_are_proven() -> None:
+    """Rule 9, the other way: what was sent was handed on, whatever the wire's record lacks."""
+    blocks = [b for b in three(ANSWER, ANSWER, handed_on(ANSWER)) if not (b.point == "wire" and b.final)]
+    verdict = judge(blocks, settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+
+
+def test_seen_missing_and_seen_again_accuses_nobody() -> None:
+    """The wire's own record must be wrong: it lacks what the parser handed on."""
+    assert told(path(None, ANSWER, LOST, handed_on(ANSWER))) == [
+        ("gap", [], "inconsistent"),
+        ("fabricated", [], "inconsistent"),
+    ]
+
+
+def test_inconsistent_records_are_no_damage() -> None:
+    """Nothing is proven about the stream."""
+    verdict = judge(path(None, ANSWER, LOST, handed_on(ANSWER)), settled=True)
+    assert (verdict["integrity"], verdict["confidence"]) == ("unproven", "inconsistent")
+
+
+def test_two_components_at_fault_are_two_findings() -> None:
+    """Each hop is judged alone."""
+    parsed = handed_on([*LOST[:5], *LOST[6:]])
+    verdict = judge(path(None, ANSWER, LOST, parsed), settled=True)
+    assert [(f["suspects"], f["sequence"]) for f in verdict["findings"]] == [
+        (["transport"], [12, 12]),
+        (["parser"], [5, 5]),
+    ]
+
+
+def test_places_behind_an_earlier_loss_are_told_as_they_left_the_gateway() -> None:
+    """The parser lost the event after the one that the transport had lost."""
+    parsed = handed_on([*LOST[:15], *LOST[16:]])
+    verdict = judge(path(None, ANSWER, LOST, parsed, used(parsed)), settled=True)
+    assert [f["sequence"] for f in verdict["findings"]] == [[12, 12], [16, 16]]
+
+
+def test_two_clients_of_one_exchange_are_judged_apart() -> None:
+    """§7.1: rows are compared within one client process only."""
+    both = path(None, ANSWER, LOST, handed_on(LOST))
+    other = How("wire", witness="d" * 16).blocks(ANSWER)
+    other += How("parsed", witness="d" * 16).blocks(handed_on(ANSWER))
+    verdict = judge([*both, *other], settled=True)
+    assert [(f["suspects"], f["kind"]) for f in verdict["findings"]] == [(["transport"], "gap")]
+
+
+def test_the_gateways_fault_is_told_once_for_two_clients() -> None:
+    """Both paths lead through it."""
+    both = path(ANSWER, LOST, LOST)
+    other = How("wire", witness="d" * 16).blocks(LOST)
+    assert told([*both, *other]) == [("gap", ["gateway"], "certain")]
+
+
+def test_a_parser_that_withholds_content_by_design_is_not_compared() -> None:
+    """`delivers` without text: nothing was promised."""
+    withheld = How("parsed", delivers=1)
+    blocks = path(None, ANSWER, ANSWER, [ANSWER[0]], parsed=withheld)
+    verdict = judge(blocks, settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("delivers", [True, False])
+def test_an_error_event_is_lost_only_by_a_parser_that_hands_errors_on(delivers: bool) -> None:
+    """Of the uncounted parts the error is a finding, where the point delivers it."""
+    error = [*ANSWER[:6], Event(parts=1 << 11)]
+    parsed = How("parsed") if delivers else How("parsed", delivers=0x7FFF & ~(1 << 11))
+    found = told(path(None, error, error, ANSWER[:6], parsed=parsed))
+    assert found == ([("gap", ["parser"], "certain")] if delivers else [])
