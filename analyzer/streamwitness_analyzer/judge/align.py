@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -105,7 +106,7 @@ def _full(a: View, b: View, x: int) -> tuple[Change, ...]:
 def _run_lost(a: View, b: View, x: int) -> Change:
     """B is A without one run; where events repeat, the run slides to either side and still explains it."""
     count = a.n - b.n
-    low, high, sure = _slide(a, x, count)
+    low, high, sure = _slide(_lent(a, b, x), x, count)
     values = a.values[x : x + count]
     known = Counter(v for v in values if v is not None)
     copies = _hull_of(a, set(known), unknown=True)
@@ -114,15 +115,31 @@ def _run_lost(a: View, b: View, x: int) -> Change:
     return Change(kind, count, True, "before", (low, high + count - 1), copies, placed, tuple(sorted(known.items())))
 
 
-def _slide(a: View, x: int, count: int) -> tuple[int, int, bool]:
-    """First and last place where a lost run may begin, and whether lost rows leave no doubt about it."""
+def _lent(a: View, b: View, x: int) -> list[int | None]:
+    """A's rows, those lost before and behind the run taken from B, which is proven equal there."""
+    count = a.n - b.n
+    mirrored = [b.values[i if i < x else i - count] if not x <= i < x + count else None for i in range(a.n)]
+    return [other if value is None else value for value, other in zip(a.values, mirrored, strict=True)]
+
+
+def _slide(values: Sequence[int | None], x: int, count: int) -> tuple[int, int, bool]:
+    """First and last place where a lost run may begin, and whether lost rows leave no doubt about it.
+
+    The run may begin one place earlier where the event before it equals its last one; what is not known may be equal.
+    """
+    sure = True
     low = high = x
-    while low > 0 and a.values[low - 1] is not None and a.values[low - 1] == a.values[low - 1 + count]:
+    while low > 0 and _may_equal(values[low - 1], values[low - 1 + count]):
         low -= 1
-    while high + count < a.n and a.values[high] is not None and a.values[high] == a.values[high + count]:
+        sure = sure and values[low] is not None and values[low + count] is not None
+    while high + count < len(values) and _may_equal(values[high], values[high + count]):
+        sure = sure and values[high] is not None and values[high + count] is not None
         high += 1
-    edges = [a.values[i] for i in (low - 1, low - 1 + count, high, high + count) if 0 <= i < a.n]
-    return low, high, None not in edges
+    return low, high, sure
+
+
+def _may_equal(a: int | None, b: int | None) -> bool:
+    return a is None or b is None or a == b
 
 
 def _exactly(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:

@@ -40,7 +40,7 @@ def judge_open(a: View, b: View, x: int, differs: int | None, *, peer: bool) -> 
 
 def _missing(a: View, b: View, x: int, peer: bool) -> list[Change]:
     """Digests of which B has fewer copies than A, among those that were due at B."""
-    due = a.n if peer else _anchor(a, b)
+    due = a.n if peer else anchor(a, b)
     here = Counter(v for v in b.values if v is not None)
     unknown = b.n - here.total()
     out = []
@@ -77,7 +77,7 @@ def _places(view: View, value: int, start: int, stop: int) -> list[int]:
     return [i for i in range(start, stop) if view.values[i] == value]
 
 
-def _anchor(a: View, b: View) -> int:
+def anchor(a: View, b: View) -> int:
     """How much of A provably was due at B: the end of the furthest run of B that stands in A exactly once.
 
     Such a run is three neighbours that are unique at both points, or one too long to be there by chance.

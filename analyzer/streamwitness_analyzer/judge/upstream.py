@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from streamwitness.semconv import (
     FINISH,
@@ -22,13 +21,11 @@ from streamwitness.semconv import (
 )
 
 from .change import Change, Hop
+from .open_ends import anchor
 from .parts import positions_with
 from .places import judge_views
 from .records import Exchange, Record
 from .view import View
-
-_FEW: Final = 2
-"""Content events that must stand at both points before they are taken for the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +147,10 @@ def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
 
 
 def _related(before: View, after: View) -> bool:
-    """Whether the answer is mostly made of this leg's content, and not by chance of a word or two."""
+    """Whether the answer is made of this leg's content: mostly its words, and a run of them that is no accident."""
     there = Counter(v for v in before.values if v is not None and before.content.get(v))
     here = Counter(v for v in after.values if v is not None and after.content.get(v))
-    common = (there & here).total()
-    return common >= _FEW and 2 * common >= here.total()
+    return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
 
 
 def _same_slots(leg: Record, egress: Record) -> bool:

@@ -24,6 +24,7 @@ from tests.analyzer.judge.build import (
     handed_on,
     path,
     random_cuts,
+    recorder_id,
     summary,
     used,
 )
@@ -36,11 +37,11 @@ ALPHABETS: Final = (1, 2, 3, 5, 20, 200, 0)
 """Different texts in a stream; 0: every text is new."""
 
 
-def words(rng: Random, n: int) -> list[int]:
-    """Texts of a stream, over a random alphabet."""
+def words(rng: Random, n: int, new: int = 1000) -> list[int]:
+    """Texts of a stream, over a random alphabet; an unbounded one begins at `new`."""
     size = rng.choice(ALPHABETS)
     if size == 0:
-        return [1000 + i for i in range(n)]
+        return [new + i for i in range(n)]
     weights = [1 / (i + 1) for i in range(size)] if rng.random() < 0.5 else [1.0] * size
     return [1000 + i for i in rng.choices(range(size), weights, k=n)]
 
@@ -126,8 +127,9 @@ class Truth:
     blocks: list[Block]
     guilty: set[str]
     sides: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
-    clean: bool = False
-    """Nothing was broken, nothing lost, nobody stopped."""
+    place: int | None = None
+    """Where the only fault struck, if it was a single event that was dropped: no place that is called certain, and no
+    range of a count that is exact, may leave it out."""
 
     def short(self, component: str) -> Counter[int]:
         """Digests of which the component handed on fewer than it got."""
@@ -154,7 +156,8 @@ def hop(rng: Random) -> Truth:
     """One hop, gateway out → client received, by payload."""
     sent = answer(words(rng, rng.randint(0, 80)))
     faults = rng.choice((0, 0, 1, 1, 1, 2, 3, 4, 5, 6))
-    got = damage(rng, sent, faults)
+    place = rng.randrange(len(sent)) if faults == 1 and rng.random() < 0.5 else None
+    got = damage(rng, sent, faults) if place is None else [*sent[:place], *sent[place + 1 :]]
     end = rng.choice(("eof", "eof", "eof", "reset", "cancelled", "timeout", "unknown", "stopped_at_terminal"))
     own = end in ("cancelled", "timeout", "unknown")
     full = list(got)
@@ -166,7 +169,30 @@ def hop(rng: Random) -> Truth:
     blocks += lose(rng, How("wire", end=end, expected=("egress",)).blocks(got, random_cuts(rng, len(got), *size)))
     rng.shuffle(blocks)
     guilty = {"transport"} if full != sent else set()
-    return Truth(blocks, guilty, {"transport": (payloads(sent), payloads(got))})
+    return Truth(blocks, guilty, {"transport": (payloads(sent), payloads(got))}, place)
+
+
+def attempts(rng: Random) -> Truth:
+    """A gateway that read one to three upstream answers, of which the last or none feeds its own."""
+    answers = [answer(words(rng, rng.randint(0, 30))) for _ in range(rng.randint(1, 3))]
+    for i in range(len(answers) - 1):
+        answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
+    elsewhere = rng.random() < 0.2
+    right = answer(words(rng, rng.randint(0, 30), 200_000)) if elsewhere else list(answers[-1])
+    if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
+        right = [*answers[0], *right]
+    sent = damage(rng, right, rng.choice((0, 0, 1, 2)))
+    legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
+    end = rng.choice(("eof", "eof", "disconnected", "raised"))
+    blocks: list[Block] = []
+    for i, events in enumerate(answers):
+        how = How("ingress", leg=i, end=rng.choice(("eof", "reset", "cancelled")) if i < len(answers) - 1 else "eof")
+        blocks += lose(rng, how.blocks(events, random_cuts(rng, len(events))))
+    how = How("egress", legs=legs, end=end, expected=("ingress",))
+    blocks += lose(rng, how.blocks(sent, random_cuts(rng, len(sent))))
+    rng.shuffle(blocks)
+    guilty = {"gateway"} if sent != right else set()
+    return Truth(blocks, guilty)
 
 
 def whole(rng: Random) -> Truth:
@@ -253,11 +279,19 @@ def wrong(truth: Truth, verdict: dict[str, Any]) -> list[str]:
         if component not in truth.sides:
             continue
         out += _wrong_counts(truth, component, [f for f in verdict["findings"] if f["suspects"] == [component]])
+    if truth.place is not None:
+        out += [f"lost {truth.place}, told {f}" for f in verdict["findings"] if not _covers(f, truth.place)]
     if not truth.guilty and verdict["integrity"] == "damaged":
         out.append("a healthy stream is called damaged")
     if truth.guilty and verdict["integrity"] == "intact" and not _cancels_out(truth):
         out.append(f"a stream that {truth.guilty} broke is called intact")
     return out
+
+
+def _covers(finding: dict[str, Any], place: int) -> bool:
+    """Whether the range holds the place, or the finding says that it may not."""
+    low, high = finding["sequence"]
+    return low <= place <= high or (finding["about"] and not finding["exact"])
 
 
 def _wrong_counts(truth: Truth, component: str, findings: list[dict[str, Any]]) -> list[str]:
@@ -280,7 +314,7 @@ def _cancels_out(truth: Truth) -> bool:
     return all(before == after or before[: len(after)] == after for before, after in truth.sides.values())
 
 
-KINDS: Final[dict[str, Callable[[Random], Truth]]] = {"hop": hop, "path": whole}
+KINDS: Final[dict[str, Callable[[Random], Truth]]] = {"hop": hop, "path": whole, "attempts": attempts}
 
 
 def failure(kind: str, seed: str) -> list[str]:
@@ -290,9 +324,9 @@ def failure(kind: str, seed: str) -> list[str]:
 
 
 def main(count: int, first: int) -> int:
-    """Run `count` hops and a quarter as many paths; print what is wrong; how many were."""
+    """Run `count` hops and a quarter as many paths and gateways; print what is wrong; how many were."""
     failed = 0
-    for kind, times in (("hop", count), ("path", count // 4)):
+    for kind, times in (("hop", count), ("path", count // 4), ("attempts", count // 4)):
         for i in range(first, first + times):
             if found := failure(kind, str(i)):
                 failed += 1

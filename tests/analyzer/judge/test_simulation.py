@@ -23,3 +23,10 @@ def test_no_innocent_is_accused_on_a_path(chunk: int) -> None:
     """The same over whole paths, with faults in several components at once."""
     for seed in range(chunk, PATHS, CHUNKS):
         assert failure("path", str(seed)) == [], f"seed: path {seed}"
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_no_gateway_is_accused_for_what_another_attempt_explains(chunk: int) -> None:
+    """Several upstream attempts, answers from elsewhere, lost records of any of them."""
+    for seed in range(chunk, PATHS, CHUNKS):
+        assert failure("attempts", str(seed)) == [], f"seed: attempts {seed}"
