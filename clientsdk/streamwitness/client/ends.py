@@ -6,7 +6,7 @@
 | ConnectionResetError or BrokenPipeError in the cause chain | `reset` | peer |
 | the library's RemoteProtocolError (body shorter than announced) | `protocol_error` | peer |
 | closed once the terminal or an error event had been seen | `stopped_at_terminal` | own |
-| CancelledError, Ctrl-C, close(), the end of a `with` block, `break` out of the loop | `cancelled` | own |
+| CancelledError, Ctrl-C, close(), the end of a `with` block | `cancelled` | own |
 | the library's read timeout | `timeout` | own |
 | dropped without being closed: garbage collection, interpreter exit | `abandoned` | own |
 | an exception that the parser (parsed) or the reducer (applied) made itself | `raised` | own |

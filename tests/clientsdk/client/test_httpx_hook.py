@@ -9,7 +9,8 @@ import socket
 import threading
 import weakref
 import zlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from types import ModuleType
 from typing import Any
 
@@ -202,6 +203,50 @@ async def test_break_and_close_are_cancellations(library: ModuleType, asynchrono
                     break
     block = sink.closing("wire")
     assert (block.end, block.totals["events"]) == ("cancelled", 1)
+
+
+@both
+async def test_closing_early_frees_the_connection(library: ModuleType, asynchronous: bool, sink: MemorySink) -> None:
+    """A response closed before its end gives its place in the pool back, as without the hook."""
+    options = {"limits": library.Limits(max_connections=1), "timeout": library.Timeout(5, pool=0.2)}
+    with RawServer(stream([event("a")], end=False, then=wait_for_client), stream()) as server:
+        if asynchronous:
+            async with library.AsyncClient(**options) as client:
+                async with instrument(client).stream("POST", server.url + PATH):
+                    pass
+                assert (await client.post(server.url + PATH)).content == BODY
+        else:
+            with library.Client(**options) as client:
+                with instrument(client).stream("POST", server.url + PATH):
+                    pass
+                assert client.post(server.url + PATH).content == BODY
+    assert [block.end for block in sink.at("wire") if block.final] == ["cancelled", "eof"]
+
+
+async def test_a_closed_iterator_closes_what_it_reads_from(sink: MemorySink) -> None:
+    """httpx2 closes the transport's iterator together with its own, at once; ours in between passes that on."""
+    closed: list[bool] = []
+
+    class Body(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                yield BODY
+                yield BODY
+            finally:
+                closed.append(True)
+
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Body())
+
+    async with (
+        httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as client,
+        instrument(client).stream("GET", "http://llm.invalid") as response,
+        aclosing(response.aiter_bytes()) as pieces,
+    ):
+        assert await anext(pieces) == BODY
+        await pieces.aclose()
+        assert closed == [True]
+    assert sink.closing("wire").end == "stopped_at_terminal"
 
 
 async def test_closing_after_the_terminator_is_no_cancellation(library: ModuleType, sink: MemorySink) -> None:

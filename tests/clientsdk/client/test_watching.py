@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 
 from streamwitness import faults
@@ -205,6 +206,32 @@ def test_a_dropped_iterator_is_abandoned(sink: MemorySink) -> None:
     del watched
     gc.collect()
     assert sink.closing("parsed").end == "abandoned"
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+def test_a_dropped_parser_abandons_its_response_too(library: Any, sink: MemorySink) -> None:
+    """httpx2 closes the response of a generator that nobody holds any more; that is not the application closing it."""
+    with RawServer(stream([event("a")], end=False, then=wait_for_client)) as server, library.Client() as client:
+        request = client.build_request("POST", server.url + "/v1/chat/completions")
+        watched = watch(parse(instrument(client).send(request, stream=True)))
+        next(watched)
+        del watched
+        gc.collect()
+    assert (sink.closing("parsed").end, sink.closing("wire").end) == ("abandoned", "abandoned")
+
+
+def test_an_iterator_beside_a_watched_response_is_not_tied_to_it(sink: MemorySink) -> None:
+    """The newest response has its parser already: what else is watched stands alone."""
+    with (
+        RawServer(stream([BODY])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        list(zip(watch(parse(response)), watch(iter(DICTS)), strict=False))
+    wire = sink.closing("wire")
+    streams = {block.stream for block in sink.at("parsed")}
+    assert len(streams) == 2
+    assert wire.stream in streams
 
 
 def test_a_second_watch_records_nothing(sink: MemorySink) -> None:
