@@ -27,7 +27,7 @@ def test_every_setting_is_there(cls: type) -> None:
 
 def test_every_metric_is_there_with_its_labels() -> None:
     """And none that does not exist."""
-    rows = dict(re.findall(r"^\| `(streams?\w*)` \| ([^|]*) \|", README, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(streams?\w*)` \|([^|]*)\|", README, re.MULTILINE))
     assert set(rows) == {metric.name for metric in METRICS} | set(GAUGES)
     for metric in METRICS:
         labels = list(metric.labels) or [name for chosen in metric.sets[:1] for name in chosen]

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import sqlalchemy as sa
 from streamwitness_analyzer.counting import ENDED, GAPS
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded
+from streamwitness_analyzer.store import store as store_module
 from streamwitness_analyzer.store.schema import counters, offsets, streams, verdicts
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, life, stream_id
 
@@ -94,11 +96,18 @@ def test_a_failed_stream_recovers_with_a_mended_judge(store: Store) -> None:
 
 
 def test_a_zombie_changes_nothing(store: Store) -> None:
-    """Whoever lost the partition fails its compare-and-set, and its whole transaction is rolled back."""
+    """Whoever lost the partition fails its compare-and-set, and its whole transaction is rolled back.
+
+    Whether the new owner has committed anything yet or not: the epoch alone decides.
+    """
     with store.write() as transaction:
         zombie = transaction.take_over("t", 0)
     with store.write() as transaction:
         owner = transaction.take_over("t", 0)
+    untouched = final_state(store)
+    with pytest.raises(Superseded):
+        steps(store).ingest(damaged(2), [Move(zombie, 5, START)])
+    assert final_state(store) == untouched
     steps(store).ingest(damaged(1), [Move(owner, 1, START)])
     before = final_state(store)
     with pytest.raises(Superseded):
@@ -118,6 +127,7 @@ def test_an_offset_is_moved_once(store: Store) -> None:
 CRASHING = """
 import os, sys
 from streamwitness_analyzer.steps import Steps
+from streamwitness_analyzer.store import store as store_module
 from streamwitness_analyzer.store import Move, Offset, Store
 from tests.analyzer.kit import START, life
 from tests.analyzer.test_steps import batches
@@ -175,31 +185,75 @@ def undisturbed() -> dict[str, Any]:
     return {key: value for key, value in out.items() if key != "offsets"}
 
 
-def test_two_analyzers_lose_nothing_of_each_other(store: Store) -> None:
-    """The two points of each stream come by different analyzers at the same time; every stream settles whole."""
-    streams_ = range(1, 41)
-    pairs = [damaged(n) for n in streams_]
+def together(*works: Callable[[], None]) -> list[BaseException]:
+    """Do all at the same time; what they raised."""
     errors: list[BaseException] = []
+    start = threading.Barrier(len(works))
 
-    def analyze(side: int) -> None:
-        own = steps(store)
+    def run(work: Callable[[], None]) -> None:
         try:
-            for at in range(0, len(pairs), 4):
-                some = pairs[at : at + 4]
-                own.ingest([pair[side] for pair in (some if side else reversed(some))])
-        except BaseException as error:  # shown by the assertion below
+            start.wait()
+            work()
+        except BaseException as error:  # shown by the caller's assertion
             errors.append(error)
 
-    threads = [threading.Thread(target=analyze, args=(side,)) for side in (0, 1)]
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert errors == []
+    return errors
+
+
+def test_two_analyzers_lose_nothing_of_each_other(store: Store) -> None:
+    """The two points of each stream come by different analyzers at the same time; every stream settles whole."""
+    many = range(1, 81)
+    pairs = [damaged(n) for n in many]
+
+    def side(number: int) -> None:
+        for at in range(0, len(pairs), 4):
+            steps(store).ingest([pair[number] for pair in pairs[at : at + 4]])
+
+    assert together(lambda: side(0), lambda: side(1)) == []
     after = final_state(store)
-    assert after["streams"] == [(stream_id(n), "settled", 1) for n in streams_]
+    assert after["streams"] == [(stream_id(n), "settled", 1) for n in many]
     assert {document["short"] for document in after["verdicts"].values()} == {"1 lost"}
-    assert after["counters"][ENDED.name, 'class="completed",group="ok"'] == len(streams_)
+    assert after["counters"][ENDED.name, 'class="completed",group="ok"'] == len(many)
+
+
+def test_the_lock_comes_before_the_read(store: Store) -> None:
+    """One analyzer is held between judging and committing while a rival has the other point of the same stream.
+
+    The rival must wait for the lock. If it read before locking, both would judge half a stream and commit that.
+    """
+    sent, got = damaged(1)
+    steps(store).ingest([Received(block(1, "applied", rows=1), START)])
+    entered, rival_judged = threading.Event(), threading.Event()
+
+    def hold(step: int) -> None:
+        if step == 5:
+            entered.set()
+            rival_judged.wait(0.5)  # it never comes while we hold the lock
+
+    def first() -> None:
+        steps(store, done=hold).ingest([sent])
+
+    def rival() -> None:
+        entered.wait(30)
+        steps(store, done=lambda step: rival_judged.set() if step == 5 else None).ingest([got])
+
+    assert together(first, rival) == []
+    assert final_state(store)["verdicts"][stream_id(1), 1]["short"] == "1 lost"
+
+
+def test_two_analyzers_never_wait_in_a_circle(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches that name the same streams in opposite orders, row by row: nobody is a deadlock's victim."""
+    monkeypatch.setattr(store_module, "_CHUNK", 1)
+    pairs = [damaged(n) for n in range(1, 41)]
+    forth = [pair[0] for pair in pairs]
+    back = [pair[1] for pair in reversed(pairs)]
+    assert together(lambda: steps(store).ingest(forth), lambda: steps(store).ingest(back)) == []
+    assert {state for _, state, _ in final_state(store)["streams"]} == {"settled"}
 
 
 def test_settling_by_time_is_done_once(store: Store) -> None:
