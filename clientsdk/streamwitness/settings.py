@@ -17,7 +17,6 @@ key; an unknown key is named together with the nearest known one. Pure: reads wh
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -170,6 +169,8 @@ def convert(option: Option, text: str) -> Any:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is probably a misspelling of, or None."""
+    import difflib  # only for messages: `import streamwitness` stays cheap
+
     return next(iter(difflib.get_close_matches(word, sorted(known), n=1, cutoff=_NEAR)), None)
 
 
