@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import struct
+import sys
+from collections.abc import Sequence
 from hashlib import blake2s
 from typing import Final
 
@@ -14,8 +16,14 @@ _SIZE: Final = 4
 _PRIMARY: Final = "0/text/0"
 
 
+_u32: Final = struct.Struct("<I").pack
+
+
 def _sized(text: bytes) -> bytes:
-    return len(text).to_bytes(4, "little") + text
+    return _u32(len(text)) + text
+
+
+_EMPTY: Final = _sized(b"")
 
 
 class Digester:
@@ -29,17 +37,14 @@ class Digester:
 
     def payload(self, name: bytes, data: bytes) -> int:
         """Digest of event name and raw data field: equal where nobody re-serialised."""
-        message = len(name).to_bytes(4, "little") + name + len(data).to_bytes(4, "little") + data
-        return self._digest(message)
+        return self._digest((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)
 
-    def semantic(self, pieces: Iterable[Piece]) -> int:
+    def semantic(self, pieces: Sequence[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
-        out: list[bytes] = []
+        out = []
         for slot, part, content, finish in pieces:
-            head = self._heads.get((slot, part))
-            if head is None:
-                head = self._head(slot, part)
-            out += (head, len(content).to_bytes(4, "little"), content, _sized(finish.encode()) if finish else _EMPTY)
+            head = self._heads.get((slot, part)) or self._head(slot, part)
+            out.append(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
         return self._digest(b"".join(out))
 
     def _digest(self, message: bytes) -> int:
@@ -52,9 +57,6 @@ class Digester:
         if len(self._heads) < 4 * MAX_SLOTS:
             self._heads[slot, part] = head
         return head
-
-
-_EMPTY: Final = _sized(b"")
 
 
 class Contents:
@@ -75,31 +77,22 @@ class Contents:
 
     def add(self, slot: str, content: bytes) -> None:
         """Append content to a slot."""
-        state = self._slots.get(slot)
+        state = self._slots.get(slot) or self._new(slot)
         if state is None:
-            if len(self._slots) >= MAX_SLOTS:
-                return
-            state = self._slots[slot] = _Slot(self._key)
-        if slot == _PRIMARY:
-            self._add_marked(state, content)
-        else:
-            state.add(content)
-
-    def _add_marked(self, state: _Slot, content: bytes) -> None:
-        room = MARK_BYTES - state.size % MARK_BYTES
-        while len(content) >= room:
+            return
+        while state.size + len(content) >= state.mark:
+            room = state.mark - state.size
             state.add(content[:room])
             self.marks.append(state.digest())
+            state.mark += MARK_BYTES
             content = content[room:]
-            room = MARK_BYTES
-        if content:
-            state.add(content)
+        state.add(content)
 
     def take_marks(self) -> bytes:
         """The marks since the last call as `stream.content.marks`: u32 number of the first, then u32 digests."""
         if not self.marks:
             return b""
-        out = b"".join(value.to_bytes(4, "little") for value in (self.number, *self.marks))
+        out = b"".join(_u32(value) for value in (self.number, *self.marks))
         self.number += len(self.marks)
         self.marks = []
         return out
@@ -108,13 +101,21 @@ class Contents:
         """`slot digest size` for each slot, in order of appearance."""
         return tuple(f"{slot} {state.digest():08x} {state.size}" for slot, state in self._slots.items())
 
+    def _new(self, slot: str) -> _Slot | None:
+        if len(self._slots) >= MAX_SLOTS:
+            return None
+        state = self._slots[slot] = _Slot(self._key, MARK_BYTES if slot == _PRIMARY else sys.maxsize)
+        return state
+
 
 class _Slot:
-    __slots__ = ("_hash", "size")
+    __slots__ = ("_hash", "mark", "size")
 
-    def __init__(self, key: bytes) -> None:
+    def __init__(self, key: bytes, mark: int) -> None:
         self._hash = blake2s(key=key, digest_size=_SIZE)
         self.size = 0
+        self.mark = mark
+        """At which size the next mark is due."""
 
     def add(self, content: bytes) -> None:
         self._hash.update(content)

@@ -3,6 +3,9 @@
 No I/O and no clock: `now` is a monotonic time in nanoseconds that the caller took. A block closes at 512 rows, 2 s
 after its first event, or at the end; every recorder sends exactly one closing block. The cumulative sums are those
 of `sums.py`; what each attribute means is in docs/wire.md.
+
+An event costs its digests and one packed row. Whatever follows from the rows (totals, sums, running maximum) is
+counted when their block closes, column by column, which is several times cheaper and cannot contradict the rows.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import secrets
 import struct
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from . import forked, rows
@@ -37,7 +41,7 @@ from .semconv import (
     Level,
     Point,
 )
-from .sums import P, R, mix
+from .sums import Sums
 
 COLUMNS: Final = ("of", "parts", "bytes", "content", "t", "leg", "leg_read", "payload", "semantic", "result")
 """The columns of a row as packed in memory; every value is a u32."""
@@ -47,6 +51,8 @@ _OK: Final = RESULT["ok"]
 _UNREAD: Final = frozenset((RESULT["malformed"], RESULT["oversize"], RESULT["after_terminal"]))
 """Results of events that enter the payload sums, not the semantic ones."""
 _MS: Final = 1_000_000
+_MALFORMED: Final = PARTS.index("malformed")
+_PING: Final = PARTS.index("ping")
 _BITS: Final = tuple((1 << bit, bit) for bit in range(len(PARTS)))
 
 
@@ -105,27 +111,24 @@ class Recorder:
         self._payloads = key is not None and self.point not in ("parsed", "applied")
         self._semantics = key is not None and self.point != "applied"
         self._contents = Contents(key) if key is not None and self.point != "applied" else None
-        self._named = self.point == "egress" or template.of is not None
         self._generation = forked.generation
         self._lock = threading.RLock()
         self._busy = False
         self._deferred: tuple[Any, ...] | None = None
         self._expected = template.expected
         # cumulative through now
-        self._bytes = self._content = self._judged = self._regressions = self._malformed = 0
-        self._duplicates = self._gaps = self._reorders = self._comments = self._pings = self._reads = 0
-        self._dropped_rows = 0
-        self._parts = [0] * len(PARTS)
-        self._masks: dict[int, int] = {}
-        self._max = -1
-        self._payload_s = self._payload_o = self._semantic_s = self._semantic_o = 0
-        self._payload_weight = self._semantic_weight = 1
+        self._bytes = self._judged = self._comments = self._reads = 0
         self._last_event = 0
         self._first_event = 0
         self._read_wait, self._hold, self._gap = _Longest(), _Longest(), _Longest()
+        # cumulative through the last block
+        self._content = self._regressions = self._duplicates = self._gaps = self._reorders = self._dropped_rows = 0
+        self._parts = [0] * len(PARTS)
+        self._max = -1
+        self._payload_sums, self._semantic_sums = Sums(), Sums()
         # the open block
         self._index = 0
-        self._buffer = bytearray()
+        self._rows = bytearray()
         self._count = 0
         self._position = 0
         self._block_start = started
@@ -158,26 +161,30 @@ class Recorder:
                 return
             self._busy = True
             try:
-                self._turn(now)
-                self._bytes += size
+                if self._count and (self._count >= MAX_BLOCK_ROWS or now - self._block_start >= MAX_BLOCK_NS):
+                    self._cut()
+                if not self._count:
+                    self._block_start = now
                 payload = semantic = MISSING
-                if data is not None and self._payloads:
-                    payload = self._sum_payload(name, data)
                 content = 0
-                if pieces:
-                    content = sum([len(piece.content) for piece in pieces])
-                    if result not in _UNREAD:
-                        semantic = self._sum_semantic(pieces)
-                if self._named:
-                    self._follow(self.events if self.point == "egress" else of)
-                if self._rows_wanted:
-                    # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
-                    t = (now - self._block_start) // 1000 if now > self._block_start else 0
-                    size = size if size < MISSING else MISSING - 1
-                    self._buffer += _ROW.pack(of, parts, size, content, t, leg, leg_read, payload, semantic, result)
-                self._masks[parts] = self._masks.get(parts, 0) + 1
-                self._content += content
-                self._progress(now)
+                if data is not None and self._payloads:
+                    payload = self._digester.payload(name, data)  # type: ignore[union-attr]
+                judged = bool(pieces) and result not in _UNREAD
+                if judged and self._semantics:
+                    semantic = self._digester.semantic(pieces)  # type: ignore[union-attr]
+                for piece in pieces:
+                    content += len(piece.content)
+                    if judged and self._contents is not None and piece.content:
+                        self._contents.add(piece.slot, piece.content)
+                # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
+                t = (now - self._block_start) // 1000 if now > self._block_start else 0
+                capped = size if size < MISSING else MISSING - 1
+                self._rows += _ROW.pack(of, parts, capped, content, t, leg, leg_read, payload, semantic, result)
+                self._bytes += size
+                self._judged += judged
+                if now - self._last_event > self._gap.ns:
+                    self._progress(now)
+                self._last_event = now
                 self._count += 1
                 self.events += 1
             finally:
@@ -270,7 +277,7 @@ class Recorder:
         block = self._block(self._last_event)
         self._index += 1
         self._position = self.events
-        self._buffer = bytearray()
+        self._rows = bytearray()
         self._count = 0
         self._max_before = self._max
         self._sink.put(block)
@@ -278,49 +285,66 @@ class Recorder:
     def _block(self, ended: int) -> Block:
         t = self._template
         columns = self._columns()
+        self._account(columns)
+        sent = _telling(columns) if self._rows_wanted else {}
         return Block(
             stream=t.stream, exchange=t.exchange, witness=t.witness, recorder=t.recorder, point=t.point,
             attempt=t.attempt, hop=t.hop, leg=t.leg, of=t.of, delivers=t.delivers, context=t.context,
             expected=self._expected, index=self._index, position=self._position,
-            row_count=self._count if columns else 0,
-            rows=rows.encode(columns, self._count) if columns else None,
+            row_count=self._count if sent else 0,
+            rows=rows.encode(sent, self._count) if sent else None,
             max_before=self._max_before, max_after=self._max, regressions=self._regressions,
-            total_parts=self._part_totals(), totals=self._totals(),
-            payload_s=self._payload_s if self._payloads else None,
-            payload_o=self._payload_o if self._payloads else None,
-            semantic_s=self._semantic_s if self._semantics else None,
-            semantic_o=self._semantic_o if self._semantics else None,
+            total_parts=tuple(self._parts), totals=self._totals(),
+            payload_s=self._payload_sums.s if self._payloads else None,
+            payload_o=self._payload_sums.o if self._payloads else None,
+            semantic_s=self._semantic_sums.s if self._semantics else None,
+            semantic_o=self._semantic_sums.o if self._semantics else None,
             content_marks=self._contents.take_marks() if self._contents is not None else b"",
             start_ns=self._block_start + self._wall, end_ns=ended + self._wall,
             extra=self._flags(),
         )  # fmt: skip
 
     def _columns(self) -> dict[str, list[int]]:
-        """The open block's rows as columns; those that say nothing are left out."""
-        if not self._buffer:
-            return {}
-        cells = memoryview(self._buffer).cast("I")
-        columns = ((name, cells[i :: len(COLUMNS)].tolist()) for i, name in enumerate(COLUMNS))
-        silent = {"result": _OK}
-        return {name: values for name, values in columns if values.count(silent.get(name, MISSING)) != len(values)}
+        """The open block's rows as columns."""
+        cells = memoryview(self._rows).cast("I")
+        return {name: cells[i :: len(COLUMNS)].tolist() for i, name in enumerate(COLUMNS)}
+
+    def _account(self, columns: dict[str, list[int]]) -> None:
+        """Count what follows from the rows of the block that closes."""
+        self._content += sum(columns["content"])
+        for mask, count in Counter(columns["parts"]).items():
+            for bit, index in _BITS:
+                if mask & bit:
+                    self._parts[index] += count
+        if self._payloads:
+            self._payload_sums.extend(_known(columns["payload"]))
+        if self._semantics:
+            self._semantic_sums.extend(_known(columns["semantic"]))
+        if self.point == "egress":
+            self._max = self.events - 1
+        elif self._template.of is not None:
+            self._follow(_known(columns["of"]))
+
+    def _follow(self, positions: Iterable[int]) -> None:
+        """Advance the running maximum over the positions that this point's events name."""
+        for of in positions:
+            if of > self._max:
+                self._gaps += of - self._max - 1
+                self._max = of
+                continue
+            self._regressions += 1
+            if of == self._max:
+                self._duplicates += 1
+            else:
+                self._reorders += 1
 
     def _totals(self) -> dict[str, int]:
         return {
             "events": self.events, "bytes": self._bytes, "content": self._content, "judged": self._judged,
             "duplicates": self._duplicates, "gaps": self._gaps, "reorders": self._reorders,
-            "malformed": self._malformed, "comments": self._comments, "pings": self._pings,
+            "malformed": self._parts[_MALFORMED], "comments": self._comments, "pings": self._parts[_PING],
             "read_calls": self._reads, "dropped_rows": self._dropped_rows,
         }  # fmt: skip
-
-    def _part_totals(self) -> tuple[int, ...]:
-        for mask, count in self._masks.items():
-            for bit, index in _BITS:
-                if mask & bit:
-                    self._parts[index] += count
-        self._masks.clear()
-        self._pings = self._parts[PARTS.index("ping")]
-        self._malformed = self._parts[PARTS.index("malformed")]
-        return tuple(self._parts)
 
     def _flags(self) -> dict[str, Any]:
         flags: dict[str, Any] = {OBSERVER_FAULT: self._fault} if self._fault else {}
@@ -342,60 +366,23 @@ class Recorder:
                 out[ms], out[after] = wait.ns // _MS, wait.after
         return out
 
-    def _turn(self, now: int) -> None:
-        """Close the open block when it is full or old, and open one for the event that comes."""
-        if self._count and (self._count >= MAX_BLOCK_ROWS or now - self._block_start >= MAX_BLOCK_NS):
-            self._cut()
-        if not self._count:
-            self._block_start = now
-
-    def _sum_payload(self, name: bytes, data: bytes) -> int:
-        digest = self._digester.payload(name, data)  # type: ignore[union-attr]
-        m = mix(digest)
-        self._payload_s = (self._payload_s + m) % P
-        self._payload_o = (self._payload_o + m * self._payload_weight) % P
-        self._payload_weight = self._payload_weight * R % P
-        return digest
-
-    def _sum_semantic(self, pieces: Sequence[Piece]) -> int:
-        self._judged += 1
-        if not self._semantics:
-            return MISSING
-        digest = self._digester.semantic(pieces)  # type: ignore[union-attr]
-        m = mix(digest)
-        self._semantic_s = (self._semantic_s + m) % P
-        self._semantic_o = (self._semantic_o + m * self._semantic_weight) % P
-        self._semantic_weight = self._semantic_weight * R % P
-        self._add_contents(pieces)
-        return digest
-
-    def _follow(self, of: int) -> None:
-        """Advance the running maximum over the positions that this point's events name."""
-        if of == MISSING:
-            return
-        if of > self._max:
-            self._gaps += of - self._max - 1
-            self._max = of
-            return
-        self._regressions += 1
-        if of == self._max:
-            self._duplicates += 1
-        else:
-            self._reorders += 1
-
-    def _add_contents(self, pieces: Sequence[Piece]) -> None:
-        if self._contents is None:
-            return
-        for piece in pieces:
-            if piece.content:
-                self._contents.add(piece.slot, piece.content)
-
     def _progress(self, now: int) -> None:
+        """The longest gap between two events so far (the first event ends none)."""
         if self._last_event:
             self._gap.add(now - self._last_event, self.events - 1)
         else:
             self._first_event = now
-        self._last_event = now
+
+
+def _known(column: list[int]) -> list[int]:
+    """The column without the rows that lack a value."""
+    return [value for value in column if value != MISSING] if MISSING in column else column
+
+
+def _telling(columns: dict[str, list[int]]) -> dict[str, list[int]]:
+    """The columns that say anything."""
+    silent = {"result": _OK}
+    return {name: values for name, values in columns.items() if values.count(silent.get(name, MISSING)) != len(values)}
 
 
 def new_id() -> str:
