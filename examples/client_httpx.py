@@ -1,6 +1,6 @@
 """Plain httpx with a parser of one's own, witnessed: `watch` the parser, report what was `applied`.
 
-    STREAMWITNESS_ORIGINS=http://127.0.0.1:8000 python examples/client_httpx.py http://127.0.0.1:8000
+STREAMWITNESS_ORIGINS=http://127.0.0.1:8000 python examples/client_httpx.py http://127.0.0.1:8000
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The openai package, witnessed: what the client received, what its parser handed on, what the application used.
 
-    STREAMWITNESS_ORIGINS=http://127.0.0.1:8000 python examples/client_openai.py http://127.0.0.1:8000
+STREAMWITNESS_ORIGINS=http://127.0.0.1:8000 python examples/client_openai.py http://127.0.0.1:8000
 """
 
 from __future__ import annotations

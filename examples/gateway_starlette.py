@@ -1,6 +1,6 @@
 """An LLM gateway of thirty lines on Starlette, witnessed: what it read (`ingress`) and what it sent (`egress`).
 
-    UPSTREAM=http://127.0.0.1:8001 python examples/gateway_starlette.py 8000
+UPSTREAM=http://127.0.0.1:8001 python examples/gateway_starlette.py 8000
 """
 
 from __future__ import annotations
