@@ -40,6 +40,7 @@ class BodyObserver:
         "_content_type",
         "_framer",
         "_path",
+        "on_close",
         "on_event",
         "profile",
         "recorder",
@@ -53,6 +54,8 @@ class BodyObserver:
         """Whether the protocol's terminal event (`[DONE]`) has been seen."""
         self.on_event: Callable[[Frame, Reading], tuple[int, int] | None] | None = None
         """Called for each event about to be recorded; at egress it gives the row's (leg, leg_read)."""
+        self.on_close: Callable[[str], None] | None = None
+        """Called once with how this point ended."""
         self._framer = SSEFramer()
         self._path, self._content_type, self._clock = path, content_type, clock
         self._comments = 0
@@ -92,6 +95,8 @@ class BodyObserver:
             self.recorder.close(
                 self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known
             )
+            if self.on_close is not None:
+                self.on_close(end)
         except Exception as error:
             self.recorder.fault(error)
             self.recorder.close(self._clock(), end, detail=detail, legs=legs)

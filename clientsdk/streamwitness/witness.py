@@ -12,6 +12,7 @@ from .digests import KEY_BYTES
 from .observer import BodyObserver
 from .recorder import Recorder, Sink, new_id
 from .semconv import ALL_PARTS, POINTS, Level, Point
+from .tracing import HostSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ class Identity:
 class Witness:
     """Makes the recorders of one process for one exchange.
 
-    `expected` are the points that should testify (this process's and those announced to it); `context` the trace and
-    span id that were active; `clock` a monotonic clock in ns, `on_end` is called with the first end reported.
+    `expected` are the points that should testify (this process's and those announced to it); `host` the host's span
+    that was active; `clock` a monotonic clock in ns.
     """
 
-    __slots__ = ("_context", "_expected", "_level", "_sink", "_wall", "clock", "id", "identity", "parsed", "wire")
+    __slots__ = ("_expected", "_host", "_level", "_sink", "_wall", "clock", "id", "identity", "parsed", "wire")
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class Witness:
         *,
         level: Level = "digests",
         expected: tuple[Point, ...] = (),
-        context: tuple[int, int] | None = None,
+        host: HostSpan | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.id = new_id()
@@ -59,7 +60,9 @@ class Witness:
         self.clock = clock
         self.wire: BodyObserver | None = None
         self.parsed: Recorder | None = None
-        self._sink, self._level, self._context = sink, level, context
+        self._sink, self._level, self._host = sink, level, host
+        if host is not None:
+            host.begins(identity.stream)
         self._expected = sum(1 << POINTS.index(point) for point in set(expected))
         self._wall = time.time_ns() - clock()
 
@@ -81,7 +84,7 @@ class Witness:
         template = Block(
             stream=identity.stream, exchange=identity.exchange, witness=self.id, recorder=new_id(), point=point,
             index=0, position=0, row_count=0, attempt=identity.attempt, hop=identity.hop, leg=leg, of=of,
-            delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._context,
+            delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._host and self._host.context,
         )  # fmt: skip
         recorder = Recorder(
             template,
@@ -102,6 +105,8 @@ class Witness:
     ) -> BodyObserver:
         """An observer of a response body for one point: bytes go in, framed and read events are recorded."""
         observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock)
+        if self._host is not None and point in ("wire", "egress"):
+            observer.on_close = self._host.ends
         if point == "wire":
             self.wire = observer
         return observer

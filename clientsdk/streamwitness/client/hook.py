@@ -7,7 +7,6 @@ else has to know). What the response says about the stream's identity is believe
 from __future__ import annotations
 
 import secrets
-import sys
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -20,6 +19,7 @@ from streamwitness.digests import KEY_BYTES
 from streamwitness.headers import ResponseHeader, format_request, parse_response
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
+from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
 from . import links
@@ -85,7 +85,7 @@ class ClientHook:
         points = announced.points if announced else _points()
         # A gateway that answered testifies as well: without its record the verdict must wait, then stay unproven.
         expected: tuple[Point, ...] = (*points, "egress") if header is not None else points
-        witness = Witness(identity, runtime.sink, level=level, expected=expected, context=active_span())
+        witness = Witness(identity, runtime.sink, level=level, expected=expected, host=host_span())
         observer = witness.body("wire", path=path, content_type=content_type, client=parser.get() or self._library)
         links.attach(response, links.Link(witness, path, content_type))
         return observer
@@ -94,15 +94,6 @@ class ClientHook:
         """The body that `on_response` gave an observer for."""
         if (link := links.of(response)) is not None:
             link.tap = tap
-
-
-def active_span() -> tuple[int, int] | None:
-    """Trace and span id that are active here; None where there is no span, or the host has no OpenTelemetry loaded."""
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
-        return None
-    context = trace.get_current_span().get_span_context()
-    return (context.trace_id, context.span_id) if context.is_valid else None
 
 
 def _points() -> tuple[Point, ...]:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar, overload
 from streamwitness import faults
 from streamwitness import runtime as _runtime
 from streamwitness.semconv import PART
+from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
 from . import links
-from .hook import active_span
 from .parsed import DELIVERS, Parsed
 from .tap import safely
 
@@ -91,7 +91,7 @@ def _alone() -> links.Link | None:
     identity = Identity.new()
     if runtime.settings.mode == "off" or not runtime.sampled(identity.stream):
         return None
-    return links.Link(Witness(identity, runtime.sink, level=runtime.settings.level, context=active_span()))
+    return links.Link(Witness(identity, runtime.sink, level=runtime.settings.level, host=host_span()))
 
 
 class _Watching:

@@ -8,7 +8,6 @@ the app's own, a queue); only the *request* must be made under the exchange.
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,7 @@ from streamwitness.headers import RequestHeader
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.semconv import Point
+from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class GatewayExchange:
     """
 
     __slots__ = (
-        "_context", "_egress", "_header", "_identity", "_leg_ids", "_legs", "_lock", "_loop", "_taps", "_witness",
+        "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_loop", "_taps", "_witness",
         "ended", "last_read", "runtime",
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ class GatewayExchange:
         """The leg read last, and how many of its events have been read."""
         self.ended = False
         self._header = header
-        self._context = active_span()
+        self._host = host_span()
         self._identity: Identity | None = None
         self._witness: Witness | None = None
         self._egress: BodyObserver | None = None
@@ -169,7 +169,7 @@ class GatewayExchange:
     def _witnessed(self) -> Witness:
         if self._witness is None:
             settings = self.runtime.settings
-            self._witness = Witness(self.identity, self.runtime.sink, level=settings.level, context=self._context)
+            self._witness = Witness(self.identity, self.runtime.sink, level=settings.level, host=self._host)
         return self._witness
 
     def _expect(self, point: Point) -> None:
@@ -196,12 +196,3 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
-
-
-def active_span() -> tuple[int, int] | None:
-    """Trace and span id that are active here; None where there is no span, or the host has no OpenTelemetry loaded."""
-    trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
-        return None
-    context = trace.get_current_span().get_span_context()
-    return (context.trace_id, context.span_id) if context.is_valid else None
