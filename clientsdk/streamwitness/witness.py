@@ -43,7 +43,19 @@ class Witness:
     that was active; `clock` a monotonic clock in ns.
     """
 
-    __slots__ = ("_expected", "_host", "_level", "_sink", "_wall", "clock", "id", "identity", "parsed", "wire")
+    __slots__ = (
+        "_context",
+        "_expected",
+        "_host",
+        "_level",
+        "_sink",
+        "_wall",
+        "clock",
+        "id",
+        "identity",
+        "parsed",
+        "wire",
+    )
 
     def __init__(
         self,
@@ -61,6 +73,7 @@ class Witness:
         self.wire: BodyObserver | None = None
         self.parsed: Recorder | None = None
         self._sink, self._level, self._host = sink, level, host
+        self._context = host.context if host is not None else None
         if host is not None:
             host.begins(identity.stream)
         self._expected = sum(1 << POINTS.index(point) for point in set(expected))
@@ -84,7 +97,7 @@ class Witness:
         template = Block(
             stream=identity.stream, exchange=identity.exchange, witness=self.id, recorder=new_id(), point=point,
             index=0, position=0, row_count=0, attempt=identity.attempt, hop=identity.hop, leg=leg, of=of,
-            delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._host and self._host.context,
+            delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._context,
         )  # fmt: skip
         recorder = Recorder(
             template,

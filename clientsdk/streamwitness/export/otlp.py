@@ -108,7 +108,7 @@ class _Session(requests.Session):
         self.proxies = dict(self._proxies)
         self.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
 
-    def request(self, method: str | bytes, url: str | bytes, *args: Any, **kwargs: Any) -> requests.Response:
+    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Send with our headers instead of those given, and with the session's certificates."""
         kwargs.update(headers=self._ours, verify=None, cert=None)
         response = super().request(method, url, *args, **kwargs)
