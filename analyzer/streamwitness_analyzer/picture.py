@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -47,7 +48,7 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
     """The lines for the points of one exchange, ruler first, legend last (only for unusual marks)."""
     if not points:
         return []
-    labels = [style.plain(str(point["label"])) for point in points]
+    labels = [style.plain(label) for label in _labels(points)]
     counts = [str(point["events"]) for point in points]
     label_width = max(15, *map(len, labels))
     count_width = max(2, *map(len, counts))
@@ -62,6 +63,17 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
         lines.append(f" {label:<{label_width}}  {count:>{count_width}}  {row}" + (f"  {note}" if note else ""))
     legend = _legend(points, style)
     return lines + ([" " * margin + legend] if legend else [])
+
+
+def _labels(points: Sequence[Point]) -> list[str]:
+    """What stands before each row; several upstream attempts, or several readers, are numbered."""
+    names = [str(point["label"]) for point in points]
+    seen: Counter[str] = Counter()
+    out: list[str] = []
+    for name in names:
+        seen[name] += 1
+        out.append(f"{name} {seen[name]}" if names.count(name) > 1 else name)
+    return out
 
 
 def _note(point: Point) -> str:

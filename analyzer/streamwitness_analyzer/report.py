@@ -98,10 +98,17 @@ def _notes(document: Document, style: Style) -> Iterator[str]:
 
 def _about(document: Document, style: Style) -> Iterator[str]:
     labels = document["labels"]
-    known = [f"{name} {labels[name]}" for name in ("service", "client", "provider", "model") if labels.get(name)]
+    known = [
+        f"{name} {labels[name]}" for name in ("service", "client", "provider", "model") if _named(labels.get(name))
+    ]
     said = f"Stream {document['stream']}" + (f"; {', '.join(known)}" if known else "")
     for line in style.wrap(said):
         yield style.dress(line, "dim")
+
+
+def _named(label: Any) -> bool:
+    """OpenTelemetry calls a process that nobody has named `unknown_service`, which is no news to anybody."""
+    return bool(label) and not str(label).startswith("unknown_service")
 
 
 def _joined(value: Any) -> str:

@@ -74,3 +74,9 @@ def test_any_cells_can_be_drawn(rows: list[str], width: int) -> None:
     """One line a point, the ruler, and at most a legend."""
     lines = draw([point(cells) for cells in rows], Style(width=width))
     assert len(lines) in (len(rows) + 1, len(rows) + 2)
+
+
+def test_several_rows_of_one_point_are_numbered() -> None:
+    """Upstream attempts in the order in which they were made."""
+    lines = draw([point("oo"), point("ooo"), point("ooo", label="client received")], Style())
+    assert [line.split("  ")[0].strip() for line in lines[1:]] == ["gateway out 1", "gateway out 2", "client received"]

@@ -46,7 +46,7 @@ def document(**changes: Any) -> dict[str, Any]:
             "cleared": ["gateway", "transport", "reducer"],
             "unknown": ["loss inside the provider"],
         },
-        "labels": {"provider": "openai", "client": "httpx"},
+        "labels": {"provider": "openai", "client": "httpx", "service": "unknown_service"},
     }
     return copy.deepcopy(values | changes)
 
