@@ -24,12 +24,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from .change import Change, Hop, Span, merged
-from .edits import Edits, edits
+from .edits import CELLS, Edits, distance, edits
 from .open_ends import judge_open
 from .view import View, same_run
 
-_WIDEST: Final = 4_000
-"""Rows that a window is widened by to each side, in search of other explanations."""
 _EDGE: Final = 8
 """Rows near the end of the known stretch in which an explanation may go on beyond it."""
 
@@ -144,10 +142,10 @@ def _may_equal(a: int | None, b: int | None) -> bool:
 
 def _exactly(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     """Everything in the window is known. It is widened as far as rows are known, for changes can slide out of it."""
-    left, right = _widened(a, b, x, y)
-    av, bv = a.values[x - left : a.n - y + right], b.values[x - left : b.n - y + right]
     if replaced := _replaced(a, b, x, y):
         return (replaced,)
+    left, right = _widened(a, b, x, y)
+    av, bv = a.values[x - left : a.n - y + right], b.values[x - left : b.n - y + right]
     lost, added = Counter(av) - Counter(bv), Counter(bv) - Counter(av)
     script = edits(av, bv)
     window = _Window(a, b, x - left, x - left + len(av), x - left + len(bv), script)
@@ -160,11 +158,13 @@ def _exactly(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
 
 
 def _widened(a: View, b: View, x: int, y: int) -> tuple[int, int]:
-    """How far known, proven equal rows reach to both sides of the window, within a budget."""
+    """How far known, proven equal rows reach to both sides of the window, as far as a search can afford."""
+    changes = distance(a.values[x : a.n - y], b.values[x : b.n - y])
+    most = 0 if changes is None else (CELLS // (2 * changes + 1) - (a.n - y - x)) // 2
     left = right = 0
-    while left < min(x, _WIDEST) and a.values[x - left - 1] is not None and b.values[x - left - 1] is not None:
+    while left < min(x, most) and a.values[x - left - 1] is not None and b.values[x - left - 1] is not None:
         left += 1
-    while right < min(y, _WIDEST) and a.values[a.n - y + right] is not None and b.values[b.n - y + right] is not None:
+    while right < min(y, most) and a.values[a.n - y + right] is not None and b.values[b.n - y + right] is not None:
         right += 1
     return left, right
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 BOUND: Final = 64
+"""Changes beyond which no explanation is searched."""
+CELLS: Final = 200_000
+"""Size of the table beyond which no explanation is searched."""
 _FAR: Final = 1 << 30
 _Row = dict[int, int]
 
@@ -48,8 +51,8 @@ def _step(furthest: dict[int, int], k: int, d: int) -> int:
 
 
 def edits(a: Sequence[Hashable], b: Sequence[Hashable]) -> Edits | None:
-    """All fewest-change explanations of b from a together; None beyond the bound."""
-    d = distance(a, b)
+    """All fewest-change explanations of b from a together; None beyond the bounds."""
+    d = _affordable(a, b)
     if d is None:
         return None
     n, m = len(a), len(b)
@@ -67,8 +70,30 @@ def edits(a: Sequence[Hashable], b: Sequence[Hashable]) -> Edits | None:
 
 
 def matching(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]] | None:
-    """One fewest-change explanation as the pairs of places that it keeps; None beyond the bound."""
+    """One fewest-change explanation as the pairs of places that it keeps; None beyond the bounds."""
+    head = _common(a, b)
+    tail = _common(a[head:][::-1], b[head:][::-1])
+    middle = _matching(a[head : len(a) - tail], b[head : len(b) - tail])
+    if middle is None:
+        return None
+    ends = [(len(a) - i, len(b) - i) for i in range(tail, 0, -1)]
+    return [*((i, i) for i in range(head)), *((head + i, head + j) for i, j in middle), *ends]
+
+
+def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
+    """Length of the common prefix."""
+    shorter = min(len(a), len(b))
+    return next((i for i in range(shorter) if a[i] != b[i]), shorter)
+
+
+def _affordable(a: Sequence[Hashable], b: Sequence[Hashable]) -> int | None:
+    """The distance, where it and the table that explains it are within the bounds."""
     d = distance(a, b)
+    return None if d is None or len(a) * (2 * d + 1) > CELLS else d
+
+
+def _matching(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]] | None:
+    d = _affordable(a, b)
     if d is None:
         return None
     ahead = _costs(a, b, d)

@@ -11,9 +11,6 @@ from .change import Change, Hop, Span
 from .edits import matching
 from .view import View
 
-_LONGEST = 20_000
-"""Rows beyond which no explanation is searched, only the unchanged prefix carries over."""
-
 
 def judge_views(before: View, after: View, *, peer: bool) -> Hop:
     """`compare`, with every span in event positions of its own point instead of places on the axis."""
@@ -72,8 +69,6 @@ def _pairs(before: View, after: View, intact: bool) -> list[tuple[int, int]]:
     """Positions at both points of events that are taken for the same."""
     if intact:
         places = [(i, i) for i in range(min(before.n, after.n))]
-    elif max(before.n, after.n) > _LONGEST:
-        places = [(i, i) for i in _prefix(before.values, after.values)]
     else:
         kept = matching(_told_apart(before.values, "a"), _told_apart(after.values, "b"))
         places = kept if kept is not None else [(i, i) for i in _prefix(before.values, after.values)]

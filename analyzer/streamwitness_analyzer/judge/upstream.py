@@ -41,8 +41,6 @@ class Upstream:
     """Whether all that the leg brought was due at gateway out."""
     joined: bool = False
     """Whether the answer is made of several legs, one continuing the other."""
-    marked: tuple[int, int] | None = None
-    """First and last content byte of the stretch in which the answer differs, where marks tell."""
 
 
 def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
@@ -119,10 +117,11 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
         min(c.span[0] for c in changes if c.side == "before"),
         max(c.span[1] for c in changes if c.side == "before"),
     )
-    change = Change(
-        "altered", 1, False, "before", span, span, note="the content differs, and was cut into other events"
-    )
-    return Upstream(leg, Hop("faulty", (change,), prefix=hop.prefix), recut=True, marked=marked)
+    note = "the content differs, and was cut into other events"
+    if marked is not None:
+        note += f"; first in content bytes {marked[0]}–{marked[1]}"
+    change = Change("altered", 1, False, "before", span, span, note=note)
+    return Upstream(leg, Hop("faulty", (change,), prefix=hop.prefix), recut=True)
 
 
 def _recut(changes: Sequence[Change], before: View, after: View) -> bool:

@@ -273,7 +273,7 @@ def _labels(records: Sequence[Record], main: Path | None) -> dict[str, Any]:
 
 def _said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
     ending = _in_short(row, main)
-    blamed = [finding.short for finding in found]
+    blamed = list(dict.fromkeys(finding.short for finding in found))
     completed = row.ending == "completed"
     short = "; ".join([*([] if completed and blamed else [ending]), *blamed])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):

@@ -62,6 +62,14 @@ def test_the_order_at_a_known_place_clears_the_transport() -> None:
     assert told(blocks) == [("gap", ["parser"], "certain")]
 
 
+def test_an_intact_neighbour_makes_certain() -> None:
+    """Rule 9: the transport is proven intact by its closing blocks, the wire's rows about event 12 are lost."""
+    egress = How("egress", expected=("wire", "parsed")).blocks(ANSWER, (10,))
+    wire = How("wire").blocks(ANSWER, (10, 20))
+    parsed = How("parsed").blocks(handed_on(LOST), (15,))
+    assert told([*egress, wire[0], wire[2], parsed[0]]) == [("gap_or_late", ["parser"], "certain")]
+
+
 def test_unproven_hops_with_intact_points_around_are_proven() -> None:
     """Rule 9, the other way: what was sent was handed on, whatever the wire's record lacks."""
     blocks = [b for b in three(ANSWER, ANSWER, handed_on(ANSWER)) if not (b.point == "wire" and b.final)]

@@ -257,6 +257,15 @@ def test_an_observer_fault_makes_the_rest_of_the_point_unknown() -> None:
     assert verdict["telemetry"]["observer_faults"] == 1
 
 
+def test_an_observer_fault_later_on_claims_no_loss_of_what_follows() -> None:
+    """What came before the marked block is still held; a peer's end behind it proves nothing."""
+    blocks: list[Block] = How("egress", expected=("wire",)).blocks(WORDS, (10,))
+    wire = How("wire").blocks(WORDS[:20], (10,))
+    wire[1].extra["stream.observer_fault"] = "ValueError"
+    verdict = judge([*blocks, *wire], settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
 def test_beyond_the_bound_counts_stay_exact() -> None:
     """Rule 4: too many changes for a search leave exact counts and a coarse range."""
     sent = answer(range(1, 400))

@@ -194,7 +194,7 @@ def test_report_of_a_parser_that_loses_an_event() -> None:
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
-        ("gateway doubles", {"ingress": "ooooo oooooooooF", "egress": "ooooo+oooooooooF"}),
+        ("gateway doubles", {"ingress": "oooooo ooooooooF", "egress": "oooooo+ooooooooF"}),
         ("gateway invents the end", {"ingress": "ooooooooo ", "egress": "ooooooooo+", "parsed": "oooooooooc"}),
         ("network reset", {"egress": "ooooooooouuuuuu", "wire": "ooooooxxxuuuuuu"}),
         ("reducer raises", {"parsed": "oooooooooooooFc", "applied": "oooooooooxoooFc"}),

@@ -124,6 +124,21 @@ def test_content_cut_otherwise_that_differs_is_altered_without_a_count_of_events
     assert (finding["kind"], finding["suspects"], finding["exact"]) == ("altered", ["gateway"], False)
 
 
+def test_content_marks_give_the_bytes_where_the_answer_differs() -> None:
+    """The first mark that differs, even where the rest was never sent."""
+
+    def marks(*digests: int) -> bytes:
+        return b"".join(value.to_bytes(4, "little") for value in (0, *digests))
+
+    blocks = path(ANSWER, [ANSWER[0], *(Event(5000 + i) for i in range(3)), *ANSWER[12:16]], None,
+                  egress=How("egress", legs=(LEG,), end="disconnected"))  # fmt: skip
+    for block in blocks:
+        block.content_marks = marks(1, 2, 3) if block.point == "ingress" else marks(1, 9)
+    finding = judge(blocks, settled=True)["findings"][0]
+    assert (finding["kind"], finding["suspects"]) == ("altered", ["gateway"])
+    assert "content bytes 256–511" in finding["evidence"]["missing"]
+
+
 def test_cut_otherwise_and_not_sent_to_the_end_is_unproven() -> None:
     """The client went away: slots of a prefix say nothing."""
     sent = [ANSWER[0], *(Event(5000 + i) for i in range(3))]
