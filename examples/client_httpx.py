@@ -53,4 +53,4 @@ async def parse(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
 if __name__ == "__main__":
     said, stream = asyncio.run(ask(*sys.argv[1:]))
     print(said)
-    print(f"streamwitness show {stream}")
+    print(f"streamwitness show {stream}" if stream else "nothing observed this stream")

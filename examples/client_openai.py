@@ -14,8 +14,7 @@ import streamwitness
 
 def ask(base_url: str, model: str = "plain") -> tuple[str, str | None]:
     """Read one streamed answer; returns its text, and the stream's id for `streamwitness show`."""
-    client = openai.OpenAI(base_url=f"{base_url}/v1", api_key="not needed here", max_retries=0)
-    client = streamwitness.instrument(client)
+    client = streamwitness.instrument(openai.OpenAI(base_url=f"{base_url}/v1", api_key="not needed here"))
 
     stream = client.chat.completions.create(
         model=model, messages=[{"role": "user", "content": "Who called the boat home?"}], stream=True
@@ -32,4 +31,4 @@ def ask(base_url: str, model: str = "plain") -> tuple[str, str | None]:
 if __name__ == "__main__":
     said, stream = ask(*sys.argv[1:])
     print(said)
-    print(f"streamwitness show {stream}")
+    print(f"streamwitness show {stream}" if stream else "nothing observed this stream")
