@@ -35,7 +35,7 @@ demo: $(READY) ## broken and healthy streams on real sockets, judged (no broker 
 	@$(BIN)/streamwitness demo $(ARGS)
 
 demo-kafka: services ## the same through a real Kafka and PostgreSQL
-	@$(BIN)/python -m tests.services run -- sh -c '$(BIN)/streamwitness demo \
+	@$(BIN)/python -m tests.services run --keep -- sh -c '$(BIN)/streamwitness demo \
 	--kafka "$$STREAMWITNESS_KAFKA" --database "$$STREAMWITNESS_DATABASE" $(ARGS)'
 
 services: $(READY) ## install Kafka, PostgreSQL and promtool for the tests, where that is allowed
