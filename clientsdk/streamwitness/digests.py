@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from hashlib import blake2s
 from typing import Final
 
@@ -29,27 +29,24 @@ _EMPTY: Final = _sized(b"")
 class Digester:
     """The two 32-bit row digests of docs/wire.md under one stream's key (BLAKE2s, keyed, 4 bytes, little-endian)."""
 
-    __slots__ = ("_heads", "_keyed")
+    __slots__ = ("_heads", "_new_state")
 
     def __init__(self, key: bytes) -> None:
-        self._keyed = blake2s(key=key, digest_size=_SIZE)  # copied for each digest, which is cheaper than keying anew
+        self._new_state = blake2s(key=key, digest_size=_SIZE).copy  # cheaper than keying anew
         self._heads: dict[tuple[str, str], bytes] = {}
 
     def payload(self, name: bytes, data: bytes) -> int:
         """Digest of event name and raw data field: equal where nobody re-serialised."""
-        return self._digest((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)
+        state = self._new_state()
+        state.update((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)
+        return int.from_bytes(state.digest(), "little")
 
-    def semantic(self, pieces: Sequence[Piece]) -> int:
+    def semantic(self, pieces: Iterable[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
-        out = []
+        state = self._new_state()
         for slot, part, content, finish in pieces:
             head = self._heads.get((slot, part)) or self._head(slot, part)
-            out.append(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
-        return self._digest(b"".join(out))
-
-    def _digest(self, message: bytes) -> int:
-        state = self._keyed.copy()
-        state.update(message)
+            state.update(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
         return int.from_bytes(state.digest(), "little")
 
     def _head(self, slot: str, part: str) -> bytes:
@@ -80,12 +77,8 @@ class Contents:
         state = self._slots.get(slot) or self._new(slot)
         if state is None:
             return
-        while state.size + len(content) >= state.mark:
-            room = state.mark - state.size
-            state.add(content[:room])
-            self.marks.append(state.digest())
-            state.mark += MARK_BYTES
-            content = content[room:]
+        if state.size + len(content) >= state.mark:
+            content = self._mark(state, content)
         state.add(content)
 
     def take_marks(self) -> bytes:
@@ -100,6 +93,16 @@ class Contents:
     def slots(self) -> tuple[str, ...]:
         """`slot digest size` for each slot, in order of appearance."""
         return tuple(f"{slot} {state.digest():08x} {state.size}" for slot, state in self._slots.items())
+
+    def _mark(self, state: _Slot, content: bytes) -> bytes:
+        """Add content up to the last mark within it; returns the rest."""
+        while state.size + len(content) >= state.mark:
+            room = state.mark - state.size
+            state.add(content[:room])
+            self.marks.append(state.digest())
+            state.mark += MARK_BYTES
+            content = content[room:]
+        return content
 
     def _new(self, slot: str) -> _Slot | None:
         if len(self._slots) >= MAX_SLOTS:

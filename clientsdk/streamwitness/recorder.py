@@ -132,6 +132,7 @@ class Recorder:
         self._count = 0
         self._position = 0
         self._block_start = started
+        self._block_ends = 0  # when the open block is due; no block is open: every event is late for it
         self._max_before = -1
 
     def event(
@@ -156,39 +157,40 @@ class Recorder:
         """
         if self._generation != forked.generation:  # before the lock: a thread of the parent may hold it for ever
             return
-        with self._lock:
+        self._lock.acquire()  # `with` and a call of `_leave` would cost a tenth of the whole
+        try:
             if self.closed:
                 return
             self._busy = True
-            try:
-                if self._count and (self._count >= MAX_BLOCK_ROWS or now - self._block_start >= MAX_BLOCK_NS):
-                    self._cut()
-                if not self._count:
-                    self._block_start = now
-                payload = semantic = MISSING
-                content = 0
-                if data is not None and self._payloads:
-                    payload = self._digester.payload(name, data)  # type: ignore[union-attr]
-                judged = bool(pieces) and result not in _UNREAD
-                if judged and self._semantics:
-                    semantic = self._digester.semantic(pieces)  # type: ignore[union-attr]
-                for piece in pieces:
-                    content += len(piece.content)
-                    if judged and self._contents is not None and piece.content:
-                        self._contents.add(piece.slot, piece.content)
-                # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
-                t = (now - self._block_start) // 1000 if now > self._block_start else 0
-                capped = size if size < MISSING else MISSING - 1
-                self._rows += _ROW.pack(of, parts, capped, content, t, leg, leg_read, payload, semantic, result)
-                self._bytes += size
-                self._judged += judged
-                if now - self._last_event > self._gap.ns:
-                    self._progress(now)
-                self._last_event = now
-                self._count += 1
-                self.events += 1
-            finally:
+            if now >= self._block_ends or self._count >= MAX_BLOCK_ROWS:
+                self._turn(now)
+            payload = semantic = MISSING
+            if data is not None and self._payloads:
+                payload = self._digester.payload(name, data)  # type: ignore[union-attr]
+            judged = bool(pieces) and result not in _UNREAD
+            if judged and self._semantics:
+                semantic = self._digester.semantic(pieces)  # type: ignore[union-attr]
+            content = 0
+            for piece in pieces:
+                content += len(piece.content)
+                if judged and self._contents is not None and piece.content:
+                    self._contents.add(piece.slot, piece.content)
+            # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
+            t = (now - self._block_start) // 1000 if now > self._block_start else 0
+            capped = size if size < MISSING else MISSING - 1
+            self._rows += _ROW.pack(of, parts, capped, content, t, leg, leg_read, payload, semantic, result)
+            self._bytes += size
+            self._judged += judged
+            if now - self._last_event > self._gap.ns:
+                self._progress(now)
+            self._last_event = now
+            self._count += 1
+            self.events += 1
+        finally:
+            self._busy = False
+            if self._deferred is not None:
                 self._leave()
+            self._lock.release()
 
     def observed(self, *, comments: int = 0, read_calls: int = 0) -> None:
         """Count comments and reads of the underlying stream."""
@@ -216,7 +218,7 @@ class Recorder:
             if self._busy or self.closed:
                 return
             self._busy = True
-            if self._count and now - self._block_start >= MAX_BLOCK_NS:
+            if self._count and now >= self._block_ends:
                 self._cut()
             self._leave()
 
@@ -273,12 +275,19 @@ class Recorder:
         block.extra.update(extra or {})
         self._sink.put(block)
 
+    def _turn(self, now: int) -> None:
+        """Close the open block, if there is one, and open one for the event that comes."""
+        if self._count:
+            self._cut()
+        self._block_start = now
+        self._block_ends = now + MAX_BLOCK_NS
+
     def _cut(self) -> None:
         block = self._block(self._last_event)
         self._index += 1
         self._position = self.events
         self._rows = bytearray()
-        self._count = 0
+        self._count = self._block_ends = 0
         self._max_before = self._max
         self._sink.put(block)
 
@@ -381,8 +390,12 @@ def _known(column: list[int]) -> list[int]:
 
 def _telling(columns: dict[str, list[int]]) -> dict[str, list[int]]:
     """The columns that say anything."""
-    silent = {"result": _OK}
-    return {name: values for name, values in columns.items() if values.count(silent.get(name, MISSING)) != len(values)}
+
+    def silent(name: str, values: list[int]) -> bool:
+        nothing = _OK if name == "result" else MISSING
+        return not values or (values[0] == nothing and values.count(nothing) == len(values))
+
+    return {name: values for name, values in columns.items() if not silent(name, values)}
 
 
 def new_id() -> str:

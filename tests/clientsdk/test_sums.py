@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamwitness.sums import P, R, mix, power
+from streamwitness.sums import P, R, Sums, mix, mixes, power
 
 VECTORS = {
     0x0: 0x10127F95D5ACA180,
@@ -29,6 +29,32 @@ def test_vectors():
 def test_mix_is_a_nonzero_residue(digest):
     """A mixed digest lies in 1 … P−1, so that no event is invisible in a sum."""
     assert 1 <= mix(digest) < P
+
+
+DIGESTS = st.lists(st.integers(0, 0xFFFFFFFF) | st.sampled_from([0, 1, 0xFFFFFFFF]), max_size=30)
+
+
+@given(DIGESTS)
+def test_many_are_mixed_as_one_by_one(digests):
+    """Mixing side by side gives what mixing each alone gives."""
+    assert mixes(digests) == [mix(digest) for digest in digests]
+
+
+@given(st.lists(DIGESTS, max_size=4))
+def test_sums_grow_run_by_run(runs):
+    """However the digests are cut into runs, S and O are those of the whole."""
+    sums = Sums()
+    for run in runs:
+        sums.extend(run)
+    whole = [digest for run in runs for digest in run]
+    assert (sums.s, sums.o) == (sum(map(mix, whole)) % P, order_sum(whole))
+
+
+def test_a_run_longer_than_a_block_is_summed():
+    """Runs of any length are taken."""
+    sums, digests = Sums(), list(range(1300))
+    sums.extend(digests)
+    assert (sums.s, sums.o) == (sum(map(mix, digests)) % P, order_sum(digests))
 
 
 @given(st.lists(st.integers(0, 0xFFFFFFFF), max_size=30), st.lists(st.integers(0, 0xFFFFFFFF), max_size=30))
