@@ -8,6 +8,7 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness.commands import Command
@@ -61,18 +62,31 @@ def _show(args: Namespace) -> int:
 
 
 def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> int:
-    from .readers import DatabaseReader, ReadFailed, ServerReader
+    from .readers import ReadFailed
 
     try:
-        if args.database:
-            text = answer(DatabaseReader(args.database))
-        else:
-            text = answer(ServerReader(args.settings.server, args.settings.query_key))
+        text = _ask(args, answer)
     except ReadFailed as error:
         print(f"streamwitness {command}: {error}", file=sys.stderr)
         return 1
     print(text)
     return 0
+
+
+def _ask(args: Namespace, answer: Callable[[Reader], str]) -> str:
+    """Ask the database named, else the server; where no server was named or runs, the database that it would use."""
+    from .readers import DatabaseReader, ServerReader, Unreachable
+
+    if args.database:
+        return answer(DatabaseReader(args.database))
+    try:
+        return answer(ServerReader(args.settings.server, args.settings.query_key))
+    except Unreachable:
+        here = UpSettings().database
+        if args.settings.server != ReaderSettings().server or not Path(here).is_file():
+            raise
+        print(f"(no server at {args.settings.server}: reading {here})", file=sys.stderr)
+        return answer(DatabaseReader(here))
 
 
 def _json(value: Mapping[str, Any]) -> str:

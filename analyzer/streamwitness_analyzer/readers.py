@@ -22,6 +22,10 @@ class ReadFailed(Exception):
     """The question could not be answered; the text says why and what to do."""
 
 
+class Unreachable(ReadFailed):
+    """Nothing answers where the server should be."""
+
+
 class Reader(Protocol):
     """Answers the two questions of the query API, with its documents."""
 
@@ -63,7 +67,7 @@ class ServerReader:
                 raise ReadFailed(_told(error)) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise ReadFailed(
+            raise Unreachable(
                 f"nothing answers at {self._server} ({reason}). Start it with `streamwitness up`, name another with "
                 "--server URL, or read a database without a server with --database FILE"
             ) from error

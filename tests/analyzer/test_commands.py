@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from streamwitness.cli import main
+from streamwitness_analyzer.readers import ServerReader, Unreachable
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Received, Store
@@ -195,3 +196,20 @@ def test_the_base_package_says_what_a_database_needs(server: str, file: str) -> 
     assert done.returncode == 1
     assert "pip install 'streamwitness[analyzer]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_without_a_server_the_database_here_is_read(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no server was named and none runs, the file that `streamwitness up` would use answers, and that is said."""
+
+    def nobody(*_: Any) -> dict[str, Any]:
+        raise Unreachable("nothing answers")
+
+    monkeypatch.setattr(ServerReader, "_get", nobody)
+    monkeypatch.chdir(Path(file).parent)
+    assert main(["show", stream_id(1)[:8]]) == 1
+    Path(file).rename("streamwitness.db")
+    assert main(["show", stream_id(1), "--json"]) == 0
+    assert "reading streamwitness.db" in capsys.readouterr().err
+    assert main(["show", stream_id(1), "--server", "http://127.0.0.1:9"]) == 1

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .run import Product, Result
     from .scenarios import Scenario
 
-DATABASE = "sqlite:///streamwitness.db"
+DATABASE = "streamwitness.db"
 
 
 def run(arguments: Namespace) -> int:
@@ -91,7 +91,7 @@ def _arguments(parser: ArgumentParser) -> None:
         metavar="COMPONENT:N",
         help="break one stream there, for example parser:12",
     )
-    add("--database", default=DATABASE, metavar="URL", help=f"where verdicts are kept (default {DATABASE})")
+    add("--database", default=DATABASE, metavar="TEXT", help=f"where verdicts are kept (default {DATABASE})")
     add("--kafka", metavar="HOST:PORT", help="run collector and analyzer apart, with this Kafka between them")
     add("--endpoint", metavar="URL", help="start neither: send to the collector there")
     add("--server", metavar="URL", help="with --endpoint: the analyzer's query API (default: the same URL)")
