@@ -124,6 +124,13 @@ def test_the_gateways_fault_is_told_once_for_two_clients() -> None:
     assert told([*both, *other]) == [("gap", ["gateway"], "certain")]
 
 
+def test_a_parser_owes_nothing_when_the_stream_was_stopped_under_it() -> None:
+    """The client cancelled at the wire; the parser's iterator ended quietly with events still in it."""
+    blocks = path(None, ANSWER, ANSWER[:15], ANSWER[:10], wire=How("wire", end="cancelled"))
+    verdict = judge(blocks, settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+
+
 def test_a_parser_that_withholds_content_by_design_is_not_compared() -> None:
     """`delivers` without text: nothing was promised."""
     withheld = How("parsed", delivers=1)

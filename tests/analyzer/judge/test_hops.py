@@ -266,6 +266,14 @@ def test_an_observer_fault_later_on_claims_no_loss_of_what_follows() -> None:
     assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
 
 
+def test_what_a_faulty_observer_recorded_is_not_held_against_anybody() -> None:
+    """The marked block may hold anything."""
+    blocks: list[Block] = How("egress", expected=("wire",)).blocks(WORDS, (10,))
+    wire = How("wire").blocks([*WORDS[:10], Event(999), *WORDS[11:]], (10,))
+    wire[1].extra["stream.observer_fault"] = "ValueError"
+    assert judge([*blocks, *wire], settled=True)["findings"] == []
+
+
 def test_beyond_the_bound_counts_stay_exact() -> None:
     """Rule 4: too many changes for a search leave exact counts and a coarse range."""
     sent = answer(range(1, 400))
