@@ -1,0 +1,153 @@
+"""How many bytes a stream takes: in `stream.rows`, and in Kafka at all five points, beside a span an event.
+
+Counted, not timed. The 60 events come within 1.2 s through the real observers, exporter's encoder and collector; only
+the clock is ours. What each process exports in one request goes through the collector together, and the summaries of
+closing blocks in a later one, as the worker sends them.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import zstandard
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+
+from streamwitness import semconv as sc
+from streamwitness.blocks import Block
+from streamwitness.export.span import SpanMaker
+from streamwitness.testing import MemorySink
+from streamwitness.witness import Identity, Witness
+from streamwitness_collector.config import CollectorSettings
+from streamwitness_collector.otlp import take
+
+from . import ordinary
+from .measure import Figure, Scale
+from .recording import spans_of_stream
+
+CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "raw": lambda data: data,
+    "gzip": gzip.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+}
+_PEER = "OTel SDK, span an event"
+_POINTS = ("ingress", "egress", "wire", "parsed", "applied")
+_NOT_PARSED = sc.TERMINAL
+
+
+def blocks(count: int = ordinary.STREAM_EVENTS) -> tuple[list[Block], list[Block]]:
+    """The blocks of one healthy stream at all five points: the gateway's and the client's."""
+    identity = Identity.new()
+    gateway, client = MemorySink(), MemorySink()
+    events = ordinary.stream(count)
+    _gateway(Witness(identity, gateway, expected=("ingress", "egress", "wire", "parsed")), events)
+    _client(Witness(identity, client, expected=("wire", "parsed", "applied", "egress")), events)
+    return gateway.blocks, client.blocks
+
+
+def _gateway(witness: Witness, events: Sequence[ordinary.Event]) -> None:
+    clock = _Clock(len(events), seed=2)
+    witness.clock = clock
+    ingress = witness.body("ingress", path="/v1/chat/completions", content_type="text/event-stream", leg=0)
+    egress = witness.body("egress", path="/v1/chat/completions", content_type="text/event-stream")
+    egress.on_event = lambda _frame, _reading: (0, ingress.recorder.events)
+    for event in events:
+        ingress.feed(event.wire)
+        egress.feed(event.wire)
+        clock.step()
+    ingress.close("eof")
+    egress.close("eof", legs=(ingress.recorder.id,))
+
+
+def _client(witness: Witness, events: Sequence[ordinary.Event]) -> None:
+    clock = _Clock(len(events), seed=3)
+    witness.clock = clock
+    wire = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream", client="openai")
+    parsed = witness.recorder("parsed", delivers=sc.ALL_PARTS & ~_NOT_PARSED, client="openai")
+    applied = witness.recorder("applied", of="parsed")
+    for event in events:
+        wire.feed(event.wire)
+        parts, pieces = event.reading
+        if not parts & _NOT_PARSED:
+            of = parsed.events
+            parsed.event(clock(), 0, parts, pieces)
+            applied.event(clock(), 0, parts, pieces, of=of, result=sc.RESULT["applied"])
+        clock.step()
+    wire.close("stopped_at_terminal")
+    for recorder in (parsed, applied):
+        recorder.close(clock(), "stopped_at_terminal", complete=True)
+
+
+class _Clock:
+    """Stands still between two events, but for a µs a look."""
+
+    def __init__(self, count: int, seed: int) -> None:
+        self._times = ordinary.arrivals(count + 1, seed)
+        self._at = 0
+        self._looks = 0
+
+    def __call__(self) -> int:
+        self._looks += 1
+        return self._times[self._at] + 1000 * self._looks
+
+    def step(self) -> None:
+        self._at += 1
+
+
+def in_kafka(parties: Iterable[Sequence[Block]]) -> list[bytes]:
+    """The Kafka messages of these processes' blocks: closing blocks, then their summaries."""
+    settings = CollectorSettings()
+    maker = SpanMaker("bench")
+    messages = []
+    for party in parties:
+        summaries = [replace(block, summary=True, rows=None) for block in party if block.final]
+        for request in (party, summaries):
+            body = encode_spans([maker.span(block) for block in request]).SerializeToString()
+            intake = take(body, "any", settings)
+            if intake.refused:
+                raise ValueError(intake.explanation)
+            messages += [message.body for message in intake.messages]
+    return messages
+
+
+class _Keep(SpanProcessor):
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.spans.append(span)
+
+
+def as_spans() -> list[bytes]:
+    """The same stream as a span an event at five points: one request of the gateway, one of the client."""
+    messages = []
+    for points in (_POINTS[:2], _POINTS[2:]):
+        kept = _Keep()
+        provider = TracerProvider(resource=Resource.create({"service.name": "bench"}), shutdown_on_exit=False)
+        provider.add_span_processor(kept)
+        for point in points:
+            spans_of_stream(provider.get_tracer("bench"), ordinary.STREAM_EVENTS, point)
+        messages.append(encode_spans(kept.spans).SerializeToString())
+    return messages
+
+
+def figures(scale: Scale) -> list[Figure]:
+    """Bytes an event in `stream.rows`, and bytes of a whole stream in Kafka."""
+    del scale
+    gateway, client = blocks()
+    out = []
+    for block in (*gateway, *client):
+        bytes_an_event = len(block.rows or b"") / block.row_count
+        name = f"stream.rows, 60 events at {block.point}{' with legs' if block.point == 'egress' else ''}"
+        out.append(Figure(name, bytes_an_event, "B an event", target=16.0, exact=True))
+    ours, theirs = in_kafka((gateway, client)), as_spans()
+    for codec, compress in CODECS.items():
+        mine, peer = (float(sum(len(compress(message)) for message in side)) for side in (ours, theirs))
+        out.append(
+            Figure(f"60 events at five points in Kafka, {codec}", mine, "B", peer=_PEER, peer_figure=peer, exact=True)
+        )
+    return out
