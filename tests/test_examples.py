@@ -112,7 +112,16 @@ def test_the_httpx_example_s_parser_does_not_split_words(servers: Servers) -> No
 def test_examples_are_typed() -> None:
     """mypy --strict has nothing to say."""
     pytest.importorskip("mypy")
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--config-file=", str(EXAMPLES)]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--no-error-summary",
+        "--config-file=",
+        f"--cache-dir={os.devnull}",
+        ".",
+    ]
     done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("", 0)
 
