@@ -77,7 +77,7 @@ def _own(record: Record) -> list[str]:
 
 
 def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
-    """In each row the last finish or terminal that is in place, wherever its parts are known."""
+    """In each row the last finish or terminal that is in place (or kept back by design), as far as parts are known."""
     columns: set[int] = set()
     for record in records:
         last = last_with(record, FINISH | TERMINAL)
@@ -85,7 +85,7 @@ def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
         columns |= set() if column is None else {column}
     for row in grid.rows.values():
         for column in sorted(columns, reverse=True):
-            if row[column] == "o":
+            if row[column] in "oc":
                 row[column] = "F"
                 break
 
