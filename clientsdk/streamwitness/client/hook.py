@@ -9,15 +9,14 @@ from __future__ import annotations
 import secrets
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from streamwitness import faults
 from streamwitness import runtime as _runtime
 from streamwitness.digests import KEY_BYTES
 from streamwitness.headers import ResponseHeader, format_request, parse_response
 from streamwitness.observer import BodyObserver
+from streamwitness.selection import chosen, is_gateway, is_stream, origin_of
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
@@ -25,13 +24,8 @@ from streamwitness.witness import Identity, Witness
 from . import links
 from .tap import Tap
 
-STREAM_TYPES: Final = frozenset(("text/event-stream",))
-"""Content types that are streams of events here: those that a framing exists for. Others pass untouched."""
-
 _ANNOUNCED: Final = "streamwitness"
 """Key of `request.extensions` for what was announced; redirects inherit it."""
-
-_PORTS: Final = {"http": 80, "https": 443}
 
 parser: ContextVar[str | None] = ContextVar("streamwitness_parser", default=None)
 """Name of the SDK whose parser will read the response of a request made here and testify for `parsed`, or None."""
@@ -57,9 +51,9 @@ class ClientHook:
         _take_back(request)
         settings = _runtime.current().settings
         url = request.url
-        if settings.mode == "off" or not _is_observed(url.path, settings.include, settings.exclude):
+        if settings.mode == "off" or not chosen(url.path, settings.include, settings.exclude):
             return
-        if _origin(url.scheme, url.host, url.port) not in _origins(settings.origins):
+        if not is_gateway(url, settings.origins):
             return
         stream, points = secrets.token_hex(16), _points()
         made = Announcement(stream, points, format_request(stream, points))
@@ -73,11 +67,13 @@ class ClientHook:
         settings = runtime.settings
         path = response.request.url.path
         content_type = response.headers.get("content-type", "")
-        if settings.mode == "off" or not _is_stream(response.status_code, content_type):
+        if settings.mode == "off" or not is_stream(response.status_code, content_type):
             return None
-        if not _is_observed(path, settings.include, settings.exclude):
+        if not chosen(path, settings.include, settings.exclude):
             return None
         announced = response.request.extensions.get(_ANNOUNCED)
+        if announced is None and HEADER in response.headers:
+            _advise(response.request.url)
         header = parse_response(response.headers.get(HEADER, "")) if announced is not None else None
         identity, level = _identity(header, announced, key, runtime)
         if not identity.sampled:
@@ -94,6 +90,17 @@ class ClientHook:
         """The body that `on_response` gave an observer for."""
         if (link := links.of(response)) is not None:
             link.tap = tap
+
+
+def _advise(url: Any) -> None:
+    """A gateway speaks that this client does not know: each would make a stream of its own."""
+    origin = origin_of(url)
+    faults.limited(
+        f"client.origins.{origin}",
+        "the gateway at %s is instrumented, but not named to this client; add it to STREAMWITNESS_ORIGINS, or client "
+        "and gateway testify on two streams and what is lost between them is not seen",
+        origin,
+    )
 
 
 def _points() -> tuple[Point, ...]:
@@ -132,23 +139,3 @@ def _identity(
         level = "rows"  # digests under another key would differ from the gateway's, and accuse the transport
     identity = Identity(header.id, header.exchange, key or b"", hop=header.hop, sampled=header.sampled)
     return identity, level
-
-
-def _is_stream(status: int, content_type: str) -> bool:
-    return 200 <= status < 300 and content_type.partition(";")[0].strip().lower() in STREAM_TYPES
-
-
-def _is_observed(path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
-    if any(fnmatchcase(path, pattern) for pattern in exclude):
-        return False
-    return not include or any(fnmatchcase(path, pattern) for pattern in include)
-
-
-@lru_cache(maxsize=16)
-def _origins(configured: tuple[str, ...]) -> frozenset[tuple[str, str, int | None]]:
-    parts = (urlsplit(origin) for origin in configured)
-    return frozenset(_origin(part.scheme, part.hostname or "", part.port) for part in parts)
-
-
-def _origin(scheme: str, host: str, port: int | None) -> tuple[str, str, int | None]:
-    return scheme, host.lower().strip("[]"), port or _PORTS.get(scheme)

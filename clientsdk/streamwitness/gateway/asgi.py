@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from functools import lru_cache
 from typing import Any, Final
 
 from streamwitness.headers import format_response
@@ -18,9 +16,6 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
-STREAM_TYPES: Final = frozenset(("text/event-stream",))
-"""Content types that are streams of events here: those that a framing exists for. Others pass untouched."""
-
 _NAME: Final = HEADER.encode("ascii")
 _KEY_NAME: Final = KEY_HEADER.encode("ascii")
 _OURS: Final = frozenset((_NAME, _KEY_NAME))
@@ -32,31 +27,6 @@ def value_of(headers: Iterable[Iterable[bytes]], name: bytes) -> str:
     """A header's value, the values of repeated ones joined as RFC 9110 §5.3 says; "" where there is none."""
     found = [bytes(value) for key, value in headers if bytes(key).lower() == name]
     return b", ".join(found).decode("latin-1")
-
-
-def media_type(content_type: str) -> str:
-    """A content type without its parameters, in lower case."""
-    return content_type.partition(";")[0].strip().lower()
-
-
-def chosen(path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
-    """Whether a path matches a pattern of `include` (or there is none), and none of `exclude`."""
-    return (not include or _pattern(include).fullmatch(path) is not None) and not (
-        exclude and _pattern(exclude).fullmatch(path)
-    )
-
-
-@lru_cache(maxsize=64)
-def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    """The patterns (`*` is any text, `?` any character) as one expression."""
-    wild = {"*": ".*", "?": "."}
-    each = ("".join(wild.get(char) or re.escape(char) for char in pattern) for pattern in patterns)
-    return re.compile("|".join(each), re.DOTALL)
-
-
-def is_stream(status: int, content_type: str) -> bool:
-    """Whether a response is a stream of events: a success, of a content type that a framing exists for."""
-    return 200 <= status < 300 and media_type(content_type) in STREAM_TYPES
 
 
 def stripped(headers: list[Header]) -> list[Header]:

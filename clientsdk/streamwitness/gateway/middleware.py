@@ -26,9 +26,10 @@ from streamwitness import runtime as process
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.headers import parse_request
 from streamwitness.runtime import Runtime
+from streamwitness.selection import chosen, is_stream
 from streamwitness.semconv import HEADER
 
-from .asgi import App, Header, Message, Receive, Scope, Send, announced, chosen, is_stream, stripped, value_of
+from .asgi import App, Header, Message, Receive, Scope, Send, announced, stripped, value_of
 from .context import GatewayExchange, bound
 from .lifespan import flushing
 from .receiving import SharedReceive

@@ -15,9 +15,9 @@ from weakref import WeakSet
 from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import detect
+from streamwitness.selection import is_gateway, is_stream, media_type
 from streamwitness.semconv import HEADER
 
-from .asgi import is_stream, media_type
 from .context import GatewayExchange, current
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _http_client(client: Any) -> Any:
 def _on_request(request: Any) -> None:
     """Announce the stream to a configured gateway; else take off what a proxy copied from its client's request."""
     exchange = current()
-    if exchange is not None and _origin(request.url) in exchange.runtime.settings.origins:
+    if exchange is not None and is_gateway(request.url, exchange.runtime.settings.origins):
         request.headers[HEADER] = format_request(exchange.identity.stream, ())
     elif HEADER in request.headers:
         del request.headers[HEADER]
@@ -82,9 +82,3 @@ def _leg(exchange: GatewayExchange, response: Any) -> BodyObserver | None:
 def _may_be_answer(path: str, content_type: str) -> bool:
     """Whether a response that is no stream of ours may still hold model output: by its path, a completion."""
     return media_type(content_type) == _WHOLE and detect(path, "text/event-stream").name != "generic"
-
-
-def _origin(url: Any) -> str:
-    default = {"http": 80, "https": 443}.get(url.scheme)
-    port = "" if url.port in (None, default) else f":{url.port}"
-    return f"{url.scheme}://{url.host}{port}"

@@ -167,3 +167,12 @@ def test_levels(level: str, rows: bool, digests: bool) -> None:
         sink, _ = ask(server, level=level)
     block = sink.closing("wire")
     assert (block.rows is not None, block.payload_o is not None) == (rows, digests)
+
+
+def test_a_gateway_that_was_not_named_is_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
+    """Client and gateway would testify on two streams: the log says which setting brings them together, once."""
+    with RawServer(gateway(value=f'v=1, id="{"ab" * 16}", exchange="{"cd" * 8}"')) as server:
+        for _ in range(2):
+            ask(server, origins=())
+        assert [record.getMessage().count(server.url) for record in caplog.records] == [1]
+    assert "STREAMWITNESS_ORIGINS" in caplog.text

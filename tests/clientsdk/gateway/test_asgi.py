@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from streamwitness.gateway.asgi import announced, chosen, is_stream, stripped, value_of
+from streamwitness.gateway.asgi import announced, stripped, value_of
 from streamwitness.headers import parse_response
 from streamwitness.witness import Identity
 
@@ -56,35 +54,3 @@ def test_headers_that_a_proxy_re_exposed_are_stripped() -> None:
 def test_repeated_headers_are_joined() -> None:
     """As RFC 9110 §5.3 reads them."""
     assert value_of([(b"A", b"1"), (b"b", b"2"), (b"a", b"3")], b"a") == "1, 3"
-
-
-@pytest.mark.parametrize(
-    ("status", "content_type", "expected"),
-    [
-        (200, "text/event-stream", True),
-        (201, "Text/Event-Stream; charset=utf-8", True),
-        (200, "application/json", False),
-        (200, "", False),
-        (502, "text/event-stream", False),
-    ],
-)
-def test_what_counts_as_a_stream(status: int, content_type: str, expected: bool) -> None:
-    """Successes of a content type that a framing exists for."""
-    assert is_stream(status, content_type) is expected
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "expected"),
-    [
-        ((), (), True),
-        (("/v1/*",), (), True),
-        (("/v2/*", "/v1/chat"), (), False),
-        (("/v?/chat/*",), (), True),
-        ((), ("/v1/chat/*",), False),
-        (("/v1/*",), ("*completions",), False),
-        (("/v1/chat/[a-z]*",), (), False),
-    ],
-)
-def test_paths_are_chosen_by_pattern(include: tuple[str, ...], exclude: tuple[str, ...], expected: bool) -> None:
-    """`*` and `?` are wild, nothing else is; exclude wins."""
-    assert chosen("/v1/chat/completions", include, exclude) is expected
