@@ -16,6 +16,7 @@ from streamwitness.blocks import Block
 from streamwitness.semconv import MISSING, RESULT, RESULTS
 
 from .change import Change, Hop
+from .parts import parts_of
 from .records import Record
 from .view import View
 
@@ -103,9 +104,16 @@ def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int,
         return Hop("unproven", reason="its closing block is not held")
     if naming.unnamed or naming.lost:
         return Hop("unproven", reason="some of its rows are lost, or name no event")
-    if peer and (not a.closed or a.lost):
+    if (peer and not a.closed) or _in_doubt(a, naming, a.events if peer else naming.reach + 1):
         return Hop("unproven", reason="what was handed to it is not wholly known")
     return Hop("intact", prefix=naming.reach + 1, unread=unread)
+
+
+def _in_doubt(a: Record, naming: Naming, due: int) -> bool:
+    """Whether an event that B does not name may have carried output: its row at A is lost."""
+    unnamed = [position for position in range(due) if position not in naming.results]
+    known = parts_of(a) if unnamed else {}
+    return any(position not in known for position in unnamed)
 
 
 def read(b: Record) -> Naming:

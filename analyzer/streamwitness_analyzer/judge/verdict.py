@@ -188,7 +188,8 @@ def _unterminated(path: Path) -> bool:
 
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
-    text = words.NOTES[kind].format(count=count if kind == "superseded" else words.events(count), detail=detail)
+    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
+    text = words.NOTES[kind].format(count=counted, detail=detail)
     return {"kind": kind, "count": count, "sentence": text}
 
 
@@ -289,7 +290,9 @@ def _in_short(row: Row, main: Path | None) -> str:
         return "not ended yet"
     text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
     after = _after(row, main)
-    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost", "upstream_error")
+    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost")
+    if row.ending == "upstream_error":
+        return f"{text} as event {after}" if after is not None and row.by is not None else text
     return f"{text} after {after}" if cut and after is not None and after >= 0 else text
 
 
@@ -305,7 +308,15 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
         return f"{first} {found[0].sentence}"
-    return f"{first} Nothing was lost, doubled or displaced." if integrity == "intact" else first
+    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}." if integrity == "intact" else first
+
+
+def _as_far(main: Path | None) -> str:
+    """Between which points, where not the whole way testified."""
+    records = main.records if main else []
+    if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
+        return ""
+    return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
 
 
 def _why(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -79,7 +79,7 @@ NOT_SEEN: Final = {
 
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost them.",
-    "superseded": "{count} upstream attempt(s) broke and were replaced by another; they accuse nobody.",
+    "superseded": "{count} broke and another answered in its place; that accuses nobody.",
     "ignored": "{count} left out on purpose by the application.",
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",
@@ -88,12 +88,14 @@ NOTES: Final = {
 }
 """Note → sentence; notes are no faults."""
 
-INTEGRITY: Final = {"intact": "intact", "damaged": "damaged", "unproven": "unproven"}
-
-
 def events(count: int) -> str:
     """`1 event`, `3 events`."""
-    return f"{count} event" + ("" if count == 1 else "s")
+    return counted(count, "event")
+
+
+def counted(count: int, thing: str) -> str:
+    """`1 thing`, `3 things`."""
+    return f"{count} {thing}" + ("" if count == 1 else "s")
 
 
 def where(span: Sequence[int] | None, about: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import MISSING
+from streamwitness.semconv import MISSING, USAGE
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
 
@@ -121,6 +121,25 @@ def test_the_counters_of_a_lost_block_prove_what_it_skipped() -> None:
     finding = reduce(applied, cuts=(5, 10, 15), lost=(1,))["findings"][0]
     assert (finding["kind"], finding["suspects"], finding["count"], finding["exact"]) == ("gap", ["reducer"], 1, False)
     assert finding["sequence"][0] <= 7 <= finding["sequence"][1]
+
+
+def test_a_lost_block_may_skip_events_without_output() -> None:
+    """Usage in mid-stream that the application leaves out is not lost in a lost block either."""
+    events = [*ANSWER[:7], Event(parts=USAGE), *ANSWER[7:]]
+    parsed = handed_on(events)
+    applied = [e for e in used(parsed) if e.of != 7]
+    made = How("applied", of="parsed").blocks(applied, (5, 10, 15))
+    verdict = judge([*path(events, events, events, parsed), *(b for b in made if b.index != 1)], settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("end", ["eof", "cancelled"])
+def test_an_event_left_out_whose_row_is_lost_before_leaves_the_hop_unproven(end: str) -> None:
+    """It may have carried text."""
+    how = {"parsed": How("parsed", end=end), "applied": How("applied", end=end, of="parsed")}
+    blocks = path(None, None, ANSWER, PARSED, [e for e in APPLIED if e.of != 9], cuts=lambda n: [8, 12], **how)
+    verdict = judge([b for b in blocks if (b.point, b.index) != ("parsed", 1)], settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
 
 
 def test_a_lost_block_that_holds_stragglers_makes_every_gap_a_maybe() -> None:
