@@ -38,15 +38,19 @@ class Digester:
     def payload(self, name: bytes, data: bytes) -> int:
         """Digest of event name and raw data field: equal where nobody re-serialised."""
         state = self._new_state()
-        state.update((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)
+        state.update(_sized(name) if name else _EMPTY)
+        state.update(_u32(len(data)))
+        state.update(data)
         return int.from_bytes(state.digest(), "little")
 
     def semantic(self, pieces: Iterable[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
         state = self._new_state()
         for slot, part, content, finish in pieces:
-            head = self._heads.get((slot, part)) or self._head(slot, part)
-            state.update(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
+            state.update(self._heads.get((slot, part)) or self._head(slot, part))
+            state.update(_u32(len(content)))
+            state.update(content)
+            state.update(_sized(finish.encode()) if finish else _EMPTY)
         return int.from_bytes(state.digest(), "little")
 
     def _head(self, slot: str, part: str) -> bytes:

@@ -75,9 +75,9 @@ class _Longest:
         self.ns = 0
         self.after = -1
 
-    def add(self, ns: int, after: int) -> None:
-        if ns > self.ns:
-            self.ns, self.after = ns, after
+    def set(self, ns: int, after: int) -> None:
+        """A longer one was found."""
+        self.ns, self.after = ns, after
 
 
 class Recorder:
@@ -118,8 +118,7 @@ class Recorder:
         self._expected = template.expected
         # cumulative through now
         self._bytes = self._judged = self._comments = self._reads = 0
-        self._last_event = 0
-        self._first_event = 0
+        self._first_event = self._last_event = 0
         self._read_wait, self._hold, self._gap = _Longest(), _Longest(), _Longest()
         # cumulative through the last block
         self._content = self._regressions = self._duplicates = self._gaps = self._reorders = self._dropped_rows = 0
@@ -127,10 +126,8 @@ class Recorder:
         self._max = -1
         self._payload_sums, self._semantic_sums = Sums(), Sums()
         # the open block
-        self._index = 0
+        self._index = self._position = self._count = 0
         self._rows = bytearray()
-        self._count = 0
-        self._position = 0
         self._block_start = started
         self._block_ends = 0  # when the open block is due; no block is open: every event is late for it
         self._max_before = -1
@@ -182,7 +179,7 @@ class Recorder:
             self._bytes += size
             self._judged += judged
             if now - self._last_event > self._gap.ns:
-                self._progress(now)
+                self._gap_found(now)
             self._last_event = now
             self._count += 1
             self.events += 1
@@ -199,8 +196,10 @@ class Recorder:
 
     def waited(self, *, read_wait: int = 0, hold: int = 0) -> None:
         """Note a wait in ns: `read_wait` for what is upstream, `hold` while the consumer did not ask."""
-        self._read_wait.add(read_wait, self.events - 1)
-        self._hold.add(hold, self.events - 1)
+        if read_wait > self._read_wait.ns:
+            self._read_wait.set(read_wait, self.events - 1)
+        if hold > self._hold.ns:
+            self._hold.set(hold, self.events - 1)
 
     def expect(self, point: Point) -> None:
         """From now on blocks say that a record of this point is expected as well."""
@@ -356,10 +355,8 @@ class Recorder:
         }  # fmt: skip
 
     def _flags(self) -> dict[str, Any]:
-        flags: dict[str, Any] = {OBSERVER_FAULT: self._fault} if self._fault else {}
-        if self._client:
-            flags[CLIENT] = self._client
-        return flags
+        flags = ((OBSERVER_FAULT, self._fault), (CLIENT, self._client))
+        return {name: value for name, value in flags if value}
 
     def _waits(self, pending: int) -> dict[str, Any]:
         out: dict[str, Any] = {PENDING_BYTES: pending} if pending else {}
@@ -375,10 +372,10 @@ class Recorder:
                 out[ms], out[after] = wait.ns // _MS, wait.after
         return out
 
-    def _progress(self, now: int) -> None:
-        """The longest gap between two events so far (the first event ends none)."""
+    def _gap_found(self, now: int) -> None:
+        """Note the longest gap between two events so far (the first event ends none)."""
         if self._last_event:
-            self._gap.add(now - self._last_event, self.events - 1)
+            self._gap.set(now - self._last_event, self.events - 1)
         else:
             self._first_event = now
 
