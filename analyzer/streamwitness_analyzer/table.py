@@ -10,7 +10,9 @@ from .report import confidence_word
 from .style import Style
 
 _HEAD: Final = ("ID", "AGE", "CLIENT", "SENT→USED", "ENDING", "INTEGRITY", "VERDICT")
-_EMPTY: Final = "No such stream is known. `streamwitness demo` makes some; two lines of the README make your own."
+_EMPTY: Final = (
+    "No such stream is known. `streamwitness demo` makes some; see the README for two lines that make your own."
+)
 _SHORTEST: Final = 8
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _COLOURS: Final = {"damaged": ("red",), "unproven": ("yellow",)}
@@ -23,9 +25,7 @@ def render(page: Mapping[str, Any], style: Style, now: int) -> str:
     """The table of a page of the query API; `now` in Unix ns. Ends without a line feed."""
     rows: Sequence[Row] = page["streams"]
     if not rows:
-        return (
-            "No such stream is known. `streamwitness demo` makes some; see the README for two lines that make your own."
-        )
+        return _EMPTY
     digits = _digits([row["stream"] for row in rows])
     texts = [_HEAD, *(_texts(row, digits, now) for row in rows)]
     widths = [max(len(text[column]) for text in texts) for column in range(len(_HEAD))]
@@ -41,13 +41,13 @@ def render(page: Mapping[str, Any], style: Style, now: int) -> str:
 
 
 def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
-    counts = "" if row["sent"] is None else f"{row['sent']}→{'?' if row['used'] is None else row['used']}"
+    sent, used = ("?" if row[name] is None else str(row[name]) for name in ("sent", "used"))
     said = [row["short"] or "", confidence_word(row["confidence"]), _OPEN.get(row["state"], "")]
     return (
         row["stream"][:digits],
         _age(now - row["first_received_ns"]),
         row["client"] or "",
-        counts,
+        f"{sent}→{used}" if (sent, used) != ("?", "?") else "",
         row["ending"] or "",
         row["integrity"] or "",
         "  ".join(word for word in said if word),

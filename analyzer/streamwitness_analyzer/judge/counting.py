@@ -12,14 +12,14 @@ _LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
 _ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
-def counts(path: Path) -> tuple[int, int | None]:
-    """(sent, used): sent by the gateway, else by the most upstream point known; used by the last client point held.
+def counts(path: Path) -> tuple[int | None, int | None]:
+    """(sent, used): sent by the gateway (else what it read); used by the last client point held.
 
-    What an SDK consumes by design counts as used, an invented event as received. None: no client point is held.
+    What an SDK consumes by design counts as used, an invented event as received. None: nobody who testified knows.
     """
     egress = path.record("egress")
-    first = egress or (path.records[0] if path.records else None)
-    sent = first.events if first is not None else 0
+    first = egress or path.record("ingress")
+    sent = first.events if first is not None else None
     client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
     if not client:
         return sent, None

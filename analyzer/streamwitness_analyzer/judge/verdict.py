@@ -39,7 +39,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
     ending = _row(main, settled)
     missing = _missing(testimony.exchanges, every)
     integrity = _integrity(every, found, missing, settled)
-    sent, used = counts(main) if main else (0, None)
+    sent, used = counts(main) if main else (None, None)
     notes = _notes(every, main)
     said = _said(ending, integrity, found, main)
     return {

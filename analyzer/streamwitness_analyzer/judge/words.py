@@ -88,6 +88,7 @@ NOTES: Final = {
 }
 """Note → sentence; notes are no faults."""
 
+
 def events(count: int) -> str:
     """`1 event`, `3 events`."""
     return counted(count, "event")

@@ -21,9 +21,9 @@ _IDLE: Final = 0.15
 
 
 def steps(script: str) -> Iterator[Step]:
-    """The steps of a script, `name` or `name:n`; raises KeyError for an unknown name."""
+    """The steps of a script, `name` or `name:n`; any other name is a model that answers in the plain way."""
     name, _, n = script.partition(":")
-    return _SCRIPTS[name](int(n or 0))
+    return _SCRIPTS.get(name, _plain)(int(n) if n.isdigit() else 0)
 
 
 def _plain(_: int, words: tuple[str, ...] = _WORDS) -> Iterator[Step]:

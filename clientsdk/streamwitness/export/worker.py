@@ -134,6 +134,8 @@ class Worker:
             return False
         deadline = time.monotonic() + timeout
         delivered = self.flush(max(timeout - _GRACE, 0.0))
+        if not delivered and self.counts().put:
+            self._complain()
         self._closed = True
         self._bell.put(None)
         if (exporter := self._exporter) is not None:
@@ -255,8 +257,11 @@ class Worker:
             if not delivered:
                 self.queue.lost(batch)
         if not delivered and not self._closed:
-            faults.limited("export", "telemetry could not be delivered to %s; what waits is bounded", self._name())
+            self._complain()
         return delivered
+
+    def _complain(self) -> None:
+        faults.limited("export", "telemetry could not be delivered to %s; what waits is bounded", self._name())
 
     def _target(self) -> Exporter:
         exporter = self._exporter
