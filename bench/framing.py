@@ -1,4 +1,4 @@
-"""What it costs to cut an ordinary Chat Completions event out of a body and read it, beside clients that do the same.
+"""What it costs to cut an ordinary Chat Completions event out of a body, beside clients that do the same.
 
 The peers read the same bytes in the same run: httpx-sse's EventSource over text decoded as httpx does, and the `openai`
 package's own decoder. Their count of events is checked, so that no wrong parse is measured.
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from streamwitness.framing import SSEFramer
-from streamwitness.providers import profile
 
 from . import ordinary
 from .measure import Figure, Scale, cpu
@@ -32,12 +31,6 @@ def frame(body: Reads) -> int:
     """Our framing."""
     framer = SSEFramer()
     return sum(len(framer.feed(piece)) for piece in body)
-
-
-def frame_and_read(body: Reads) -> int:
-    """Our framing and the Chat Completions profile."""
-    framer, reader = SSEFramer(), profile("openai_chat")
-    return sum(len(reader.read(event.name, event.data).pieces) for piece in body for event in framer.feed(piece))
 
 
 def httpx_sse(body: Reads) -> int:
@@ -70,7 +63,6 @@ def checked(run: Callable[[Reads], int], body: Reads, events: int) -> Callable[[
     """The run over this body; an error if it reads another number of events than there are."""
 
     def once() -> int:
-        # The openai decoder hands the terminator on as we do; httpx-sse knows none.
         if (count := run(body)) != events:
             raise ValueError(f"{run.__name__} read {count} events, there are {events}")
         return events

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -70,12 +71,10 @@ def _judge(streams: Sequence[Sequence[Block]]) -> int:
 def figures(scale: Scale) -> list[Figure]:
     """Events a CPU second: taking requests apart (without HTTP and Kafka), and judging healthy streams."""
     times = max(1, scale.events // 200)
-    runs = {}
-    for name, (rows, blocks) in _REQUESTS.items():
-        body = _request(rows, blocks)
-        runs[name] = lambda body=body, events=rows * blocks: _take(body, times, events)
     streams = _healthy(max(1, scale.events // 100))
-    runs["judge"] = lambda: _judge(streams)
+    runs: dict[str, Callable[[], int]] = {"judge": partial(_judge, streams)}
+    for name, (rows, blocks) in _REQUESTS.items():
+        runs[name] = partial(_take, _request(rows, blocks), times, rows * blocks)
     spent = cpu(runs, scale.rounds)
     out = [Figure(f"collector: {name}", 1e6 / spent[name], "events / CPU s") for name in _REQUESTS]
     out.append(Figure("judging healthy streams of 60", 1e6 / spent["judge"], "events × points / CPU s"))
