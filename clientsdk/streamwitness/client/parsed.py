@@ -15,12 +15,15 @@ from streamwitness.semconv import ALL_PARTS, CLIENT_ENDS, ERROR, PING, RESULT, T
 
 from . import ends
 from .links import Link
-from .reader import UNREADABLE, Reader
+from .reader import UNREADABLE, NotAnEventError, Reader
+from .tap import is_opaque
 
 DELIVERS: Final = ALL_PARTS & ~(TERMINAL | PING | ERROR)
 """What a parser of unknown kind is held to: most consume the terminator and pings, and raise on errors."""
 
+_OK: Final = RESULT["ok"]
 _RAISED: Final = RESULT["raised"]
+_AFTER_TERMINAL: Final = RESULT["after_terminal"]
 _UNREADABLE: Final = "a watched iterator hands on objects that are not its provider's events; they count as unknown"
 
 
@@ -53,7 +56,12 @@ class Parsed:
         self._reader = Reader(link, name)
         self._broken = False
         self._terminal = False
+        self._judged = self._opaque = 0
+        self._late = False
+        """Whether somebody else has read from the open body before."""
         if link.tap is not None:
+            link.tap.look()
+            self._late = link.tap.end is None and link.tap.first is not None
             link.tap.on_end.append(self._on_body_end)
 
     @property
@@ -96,9 +104,29 @@ class Parsed:
     def _record(self, item: Any) -> None:
         position = self.recorder.events
         reading = self._reader.read(item)
-        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces)
+        tap = self.link.tap
+        if not position and self._late and tap is not None and reading != tap.first:
+            raise NotAnEventError("the first events were read by somebody else")
+        result = _AFTER_TERMINAL if self._terminal else _OK
+        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces, result=result)
         self.link.handed.add(item, position)
+        self._judged += bool(reading.pieces) and not self._terminal
+        self._opaque += is_opaque(reading)
         self._terminal = self._terminal or bool(reading.parts & TERMINAL)
+
+    def _compare(self) -> None:
+        """Raise where what was handed on cannot be laid beside the body: that would read as a loss.
+
+        Too little that the profile can read, and instead of it more that it cannot, are events of the application's
+        own making. What was too large to be read at the body is read here.
+        """
+        tap = self.link.tap
+        if tap is None:
+            return
+        tap.look()
+        missing, strange = tap.judged - self._judged, self._opaque - tap.opaque
+        if tap.oversize or (missing > 0 and (strange > 0 or (self._opaque and not self._judged))):
+            raise NotAnEventError("events that the body did not have, or that could not be read there")
 
     def _record_error(self, error: BaseException) -> None:
         """An error event reaches the application as an exception: it was handed on, and says what it said at wire."""
@@ -134,7 +162,9 @@ class Parsed:
     def _close(self, end: str, detail: str = "") -> None:
         if self.recorder.closed:
             return
-        self.recorder.close(self._clock(), end, detail=detail, complete=self._reader.complete)
+        self._guarded(self._compare)
+        complete = None if self._broken else self._reader.complete
+        self.recorder.close(self._clock(), end, detail=detail, complete=complete)
         listeners, self.on_end = self.on_end, []
         for listener in listeners:
             listener(end)

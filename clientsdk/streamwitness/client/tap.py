@@ -13,7 +13,7 @@ from typing import Any
 from streamwitness import faults
 from streamwitness.events import Frame, Reading
 from streamwitness.observer import BodyObserver
-from streamwitness.semconv import ERROR
+from streamwitness.semconv import ERROR, MALFORMED, OTHER
 
 from . import ends
 from .decoding import UndecodableError, decoder
@@ -43,6 +43,12 @@ class Tap:
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
         self.error: Reading | None = None
         """The provider's newest error event, once one was seen."""
+        self.first: Reading | None = None
+        """The first event."""
+        self.judged = self.opaque = 0
+        """Events with content or a finish, and events that say nothing which the profile reads."""
+        self.oversize = False
+        """Whether an event was too large to be read."""
         self._waiting: list[bytes] = []
         self._blind = False
         self._since = 0
@@ -137,7 +143,17 @@ class Tap:
     def _on_event(self, frame: Frame, reading: Reading) -> tuple[int, int] | None:
         if reading.parts & ERROR:
             self.error = reading
+        if self.first is None:
+            self.first = reading
+        self.judged += bool(reading.pieces) and not self.observer.terminal
+        self.opaque += is_opaque(reading)
+        self.oversize = self.oversize or frame.oversize
         return self._note_event(frame, reading) if self._note_event is not None else None
+
+
+def is_opaque(reading: Reading) -> bool:
+    """Whether an event says nothing that its profile reads."""
+    return not reading.pieces and not reading.parts & ~(OTHER | MALFORMED)
 
 
 def safely(where: str, action: Callable[[], None]) -> None:

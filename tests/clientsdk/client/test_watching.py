@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 from collections.abc import AsyncIterator, Generator, Iterator
 from types import SimpleNamespace
@@ -270,3 +271,84 @@ def test_mode_off() -> None:
     with recording(mode="off") as sink:
         assert list(watch(DICTS)) == DICTS
     assert sink.blocks == []
+
+
+def texts(response: httpx.Response) -> Iterator[dict[str, Any]]:
+    """A parser that makes objects of the application's own."""
+    for chunk in parse(response):
+        for choice in chunk["choices"]:
+            yield {"text": choice["delta"].get("content"), "finish": choice.get("finish_reason")}
+
+
+@pytest.mark.parametrize("make", [texts, lambda r: list(texts(r)), lambda r: map(str.encode, map(repr, texts(r)))])
+def test_events_of_the_applications_own_making_are_unknown(sink: MemorySink, make: Any) -> None:
+    """Objects that hold what the body said in another form are no loss, and say nothing about completion."""
+    with (
+        RawServer(stream([BODY])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        assert list(watch(make(response), response=response))
+    parsed = sink.closing("parsed")
+    assert parsed.extra["stream.observer_fault"] == "NotAnEventError"
+    assert parsed.complete is None
+
+
+def test_own_events_among_the_providers_do_no_harm(sink: MemorySink) -> None:
+    """A marker that the parser adds is not held against an iterator that hands on all the rest."""
+    with (
+        RawServer(stream([BODY])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        list(watch([{"type": "start"}, *parse(response), {"type": "end"}], response=response))
+    wire, parsed = sink.closing("wire"), sink.closing("parsed")
+    assert parsed.semantic_o == wire.semantic_o
+    assert "stream.observer_fault" not in parsed.extra
+
+
+@pytest.mark.parametrize(("seen_by_watch", "fault"), [(slice(2, None), True), (slice(0, None), False)])
+def test_a_watch_that_begins_late_is_unknown(sink: MemorySink, seen_by_watch: slice, fault: bool) -> None:
+    """Events that were read before watch() are not lost; a first one that is put back is fine."""
+    with (
+        RawServer(stream(cut(BODY, 40))) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        parser = lines(response)
+        head = [next(parser), next(parser)]
+        list(watch(itertools.chain(head[seen_by_watch], parser), response=response))
+    assert ("stream.observer_fault" in sink.closing("parsed").extra) is fault
+
+
+def lines(response: httpx.Response) -> Iterator[dict[str, Any]]:
+    """A parser that reads no further than it must."""
+    for line in response.iter_lines():
+        if line.startswith("data: {"):
+            yield json.loads(line[6:])
+
+
+def test_what_is_handed_on_after_the_terminator_is_not_the_answers(sink: MemorySink) -> None:
+    """It is counted as at the wire: a parser that reads on has invented nothing."""
+    body = event("a") + b"data: [DONE]\n\n" + event("late")
+    with (
+        RawServer(stream([body])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        fields = [field.removeprefix("data: ") for field in response.read().decode().split("\n\n") if field]
+        list(watch(iter(fields), response=response))
+    wire, parsed = sink.closing("wire"), sink.closing("parsed")
+    assert (parsed.totals["events"], parsed.totals["judged"]) == (3, 1)
+    assert parsed.semantic_o == wire.semantic_o
+
+
+def test_an_event_too_large_to_be_read_at_the_wire_is_unknown_behind_it(sink: MemorySink) -> None:
+    """The parser reads what our own framing skipped, which invents nothing."""
+    with (
+        RawServer(stream([event("a"), event("x" * (1 << 20)), event("b")])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        assert len(list(watch(lines(response), response=response))) == 3
+    assert "stream.observer_fault" in sink.closing("parsed").extra
