@@ -1,4 +1,4 @@
-"""`python -m bench`: the table, and the figures as JSON with `--json FILE`. Exit 1 when a target is missed."""
+"""`python -m bench`: the table, and the figures as JSON with `--json FILE`. A missed target is said; with `--strict` it is exit 1."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _COLUMNS: Final = (52, 12, 24, 38, 9, 9)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, write; 0 when every target is met."""
+    """Measure, print, write; a missed target is exit 1 only where that is asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"some of: {', '.join(SECTIONS)}; default: all")
     parser.add_argument("--quick", action="store_true", help="tiny counts: shows that it runs; times mean nothing")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when a target is missed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.sections if name not in SECTIONS]:
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = [figure for figure in found if figure.met is False]
     for figure in missed:
         print(f"missed: {figure.name}", file=sys.stderr)
-    return 1 if missed else 0
+    return 1 if missed and options.strict else 0
 
 
 def measure(sections: Sequence[str], scale: Scale) -> list[Figure]:

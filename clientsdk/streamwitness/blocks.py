@@ -119,7 +119,8 @@ class Block:
             sc.TOTAL_PARTS: self.total_parts,
         }
         for name, value in self.totals.items():
-            out[sc.TOTAL_PREFIX + name] = value
+            if value:
+                out[sc.TOTAL_PREFIX + name] = value
         for name, key in _DIGESTS.items():
             if (value := getattr(self, name)) is not None:
                 out[key] = value

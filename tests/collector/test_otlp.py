@@ -87,7 +87,7 @@ _LIES: dict[str, tuple[dict[str, Any], str, str]] = {
     "an overlong text": ({sc.END_DETAIL: "a" * 1025}, "attribute", sc.END_DETAIL),
     "no number": ({sc.TIME_TO_FIRST_CHUNK: float("nan")}, "attribute", "nan"),
     "an endless list": ({sc.SLOT_DIGESTS: ["x"] * 1025}, "attribute", sc.SLOT_DIGESTS),
-    "too many attributes": ({f"stream.x{n}": 1 for n in range(100)}, "attribute", "attributes"),
+    "too many attributes": ({f"stream.x{n}": 1 for n in range(128)}, "attribute", "attributes"),
 }
 
 
