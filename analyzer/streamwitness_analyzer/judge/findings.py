@@ -145,8 +145,8 @@ def _views(before: Record, after: Record) -> tuple[View, View]:
 
 
 def _original(fault: Fault) -> Span | None:
-    """The event that was doubled, where it stood once; at the gateway the copy itself has a place in the sequence."""
-    if fault.change.kind != "duplicate" or fault.change.side != "after" or fault.missing.point == "egress":
+    """The event that was doubled, where it stood once: which of the copies is the surplus one, nobody can tell."""
+    if fault.change.kind != "duplicate" or fault.change.side != "after":
         return None
     before, _ = _views(fault.seen, fault.missing)
     wanted = {value for value, _ in fault.change.values}

@@ -78,7 +78,7 @@ BROKEN: Final = (
     ),
     Scenario(
         "gateway_doubles", "httpx", "gateway sends 5 twice", gateway="double:5",
-        integrity="damaged", findings=(Finding("duplicate", "gateway", (5, 6)),), used=(16, 16),
+        integrity="damaged", findings=(Finding("duplicate", "gateway", (5, 5)),), used=(16, 16),
     ),
     Scenario(
         "gateway_swaps", "openai_async", "gateway swaps 6 and 7", gateway="swap:6",
