@@ -111,8 +111,10 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
     if not recut:
         return Upstream(leg, replace(hop, changes=changes))
     marked = _first_difference(leg, egress)
-    if not peer and marked is None:
-        return Upstream(leg, _unproven("the gateway cuts the answer into other events, and did not send all of it"))
+    if marked is None and not (peer and _all_slots(leg)):
+        return Upstream(
+            leg, _unproven("the gateway cuts the answer into other events, and no digest of all of it is held")
+        )
     span = (
         min(c.span[0] for c in changes if c.side == "before"),
         max(c.span[1] for c in changes if c.side == "before"),
@@ -155,7 +157,12 @@ def _related(before: View, after: View) -> bool:
 def _same_slots(leg: Record, egress: Record) -> bool:
     a = leg.closing.slot_digests if leg.closing else ()
     b = egress.closing.slot_digests if egress.closing else ()
-    return 0 < len(a) < MAX_SLOTS and sorted(a) == sorted(b)
+    return bool(a) and _all_slots(leg) and sorted(a) == sorted(b)
+
+
+def _all_slots(leg: Record) -> bool:
+    """Whether each of its slots has a digest: further ones than the first 16 have none."""
+    return leg.closing is not None and len(leg.closing.slot_digests) < MAX_SLOTS
 
 
 def _finish_lost(before: View, after: View) -> Hop:
@@ -226,8 +233,10 @@ def _continued(views: Sequence[View], after: View) -> bool:
     *broken, last = [view.values for view in views]
     at = 0
     for values in broken:
-        while at < len(after.values) and values[:1] and values[0] == after.values[at]:
-            values, at = values[1:], at + 1
+        for value in values:
+            if at == len(after.values) or value != after.values[at]:
+                break
+            at += 1
     return after.values[len(after.values) - len(last) :] == last and len(after.values) - len(last) <= at
 
 
@@ -235,9 +244,12 @@ def _continued(views: Sequence[View], after: View) -> bool:
 
 
 def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> Upstream:
-    """The two differences in uncounted parts that are findings: an invented terminator, a swallowed error."""
+    """The two differences in uncounted parts that are findings: an invented terminator, a swallowed error.
+
+    Only of a leg that feeds the answer: what a guardrail or an abandoned attempt said is not missing from it.
+    """
     hop, leg = found.hop, found.leg
-    if hop is None or leg is None:
+    if hop is None or leg is None or hop.status == "unproven":
         return found
     changes = (*_invented_terminal(legs, egress), *_swallowed_error(leg, egress))
     if changes:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import RESULT, TERMINAL
+from streamwitness.semconv import ERROR, RESULT, TERMINAL
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import (
     DELIVERED_BY_SDK,
@@ -178,10 +178,12 @@ def attempts(rng: Random) -> Truth:
     for i in range(len(answers) - 1):
         answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
     elsewhere = rng.random() < 0.2
-    right = answer(words(rng, rng.randint(0, 30), 200_000)) if elsewhere else list(answers[-1])
+    right = answer(words(rng, rng.randint(1, 30), 200_000)) if elsewhere else list(answers[-1])
     if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
         right = [*answers[0], *right]
     sent = damage(rng, right, rng.choice((0, 0, 1, 2)))
+    for i in range(len(answers) - (not elsewhere)):  # an attempt that feeds nothing may have failed loudly
+        answers[i] += [Event(parts=ERROR)] if rng.random() < 0.3 else []
     legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
     end = rng.choice(("eof", "eof", "disconnected", "raised"))
     blocks: list[Block] = []

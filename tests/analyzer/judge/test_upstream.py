@@ -153,6 +153,29 @@ def test_an_answer_that_the_leg_does_not_feed_accuses_nobody() -> None:
     assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [[*answer([901, 902], finish=False, done=False), ERROR_EVENT], answer([901, 902], finish=False, done=False)],
+    ids=["failed", "broke off"],
+)
+def test_what_does_not_feed_the_answer_swallows_and_invents_nothing(beside: list[Event]) -> None:
+    """A guardrail call that failed, and an answer from a cache: neither its error nor the terminator is a fault."""
+    verdict = gateway(beside, ANSWER)
+    assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "unproven", [])
+    recut = [ANSWER[0], *(Event(5000 + i) for i in range(5)), *ANSWER[21:]]
+    verdict = judge(attempts((FIRST, SECOND), (ANSWER, beside), recut), settled=True)
+    assert (verdict["ending"]["class"], verdict["findings"]) == ("completed", [])
+
+
+def test_more_slots_than_have_digests_leave_a_recut_answer_unproven() -> None:
+    """The slot whose digest would differ, or would not, may be one of those that were not followed."""
+    sent = [*ANSWER[:5], Event(7777), *ANSWER[7:]]
+    slots = tuple(f"0/tool/{i} 0000000{i:x} 3" for i in range(16))
+    made = {"ingress": How("ingress", leg=0, slots=slots), "egress": How("egress", legs=(LEG,), slots=slots)}
+    verdict = gateway(ANSWER, sent, **made)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
 @pytest.mark.parametrize("first", [ANSWER[:5], answer([901, 902, 903])[:-2]], ids=["same words", "other words"])
 def test_an_abandoned_attempt_accuses_nobody(first: list[Event]) -> None:
     """The second attempt is the answer; the first is a note."""
