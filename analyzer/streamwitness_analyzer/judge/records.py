@@ -25,6 +25,7 @@ from streamwitness.semconv import (
 )
 
 _WHOLE: Final = frozenset(("any", "gateway", "client"))
+_CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
     "leg", "legs", "of", "delivers", "expected", "max_before", "max_after", "regressions", "totals", "total_parts",
@@ -73,8 +74,11 @@ class Record:
 
     @property
     def complete(self) -> bool:
-        """Whether the provider's completion rule was satisfied here."""
-        return self.closing is not None and bool(self.closing.complete)
+        """Whether the provider's completion rule was satisfied here; without a known rule a clean end has to do."""
+        if self.closing is None:
+            return False
+        by_rule = self.closing.complete
+        return by_rule if by_rule is not None else self.closing.end in _CLEAN_ENDS and self.events > 0
 
     @property
     def events(self) -> int:

@@ -85,11 +85,10 @@ def client_state(path: Path, *, settled: bool) -> str:
 
 
 def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
-    """Whether the client had the complete answer, as far down as it tells."""
-    for record in (parsed, wire):
-        if record is not None and record.closing is not None and record.closing.complete is not None:
-            return record.complete or _had_the_end(path, record)
-    return False
+    """Whether the client had the complete answer, as far down as it tells; a known completion rule tells best."""
+    held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None]
+    ruled = [record for record, closing in held if closing.complete is not None] or [record for record, _ in held]
+    return bool(ruled) and (ruled[0].complete or _had_the_end(path, ruled[0]))
 
 
 def _had_the_end(path: Path, record: Record) -> bool:
@@ -105,7 +104,8 @@ def _had_the_end(path: Path, record: Record) -> bool:
 
 def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) -> str:
     ends = {name: r.end for name, r in (("wire", wire), ("parsed", parsed), ("applied", applied)) if r is not None}
-    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout"):
+    arrived = wire is not None and wire.complete  # then nothing that stopped further down is the connection's doing
+    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived:
         return _CLIENT_STATE[wire.end]
     if ends.get("applied") == "raised":
         return "reducer"
@@ -115,4 +115,4 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) ->
     for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
         if end in told:
             return _CLIENT_STATE[end]
-    return _CLIENT_STATE[told[0]] if told else "none"
+    return "complete" if arrived else _CLIENT_STATE[told[0]] if told else "none"

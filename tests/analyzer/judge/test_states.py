@@ -1,0 +1,59 @@
+"""What ends are taken for: with a rule for completion and without one, and who stopped behind an answer that arrived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import TERMINAL
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.build import DELIVERED_BY_SDK, Event, How, answer, handed_on, path, used
+
+ANSWER = answer(range(1, 13))
+DONE = Event(parts=TERMINAL)
+
+
+def without_rule(blocks: list[Block]) -> list[Block]:
+    """The same, told by a profile that has no completion rule."""
+    return [replace(block, complete=None) for block in blocks]
+
+
+@pytest.mark.parametrize("end", ["eof", "stopped_at_terminal"])
+@pytest.mark.parametrize(
+    ("below", "ending"),
+    [("raised", "client_reducer_abort"), ("cancelled", "client_cancelled"), ("eof", "completed")],
+)
+def test_what_stops_behind_an_answer_that_arrived_is_no_lost_network(end: str, below: str, ending: str) -> None:
+    """The whole body was read before the parser or the application gave up on it, or lost its end."""
+    wire = How("wire", end=end)
+    parsed, applied = How("parsed", end=below, delivers=DELIVERED_BY_SDK), How("applied", end=below, of="parsed")
+    handed = handed_on(ANSWER)[:6]
+    verdict = judge(
+        path(ANSWER, ANSWER, ANSWER, handed, used(handed), wire=wire, parsed=parsed, applied=applied), settled=True
+    )
+    assert verdict["ending"]["class"] == ending
+    assert not any("transport" in finding["suspects"] for finding in verdict["findings"])
+
+
+@pytest.mark.parametrize("terminal", [(), (DONE,)], ids=["plain", "[DONE]"])
+@pytest.mark.parametrize("client_only", [False, True])
+def test_a_format_without_a_known_rule_is_complete_at_a_clean_end(
+    terminal: tuple[Event, ...], client_only: bool
+) -> None:
+    """Nobody here can say whether it was whole, so nobody is said to have cut it."""
+    events = [*(Event(word) for word in range(1, 11)), *terminal]
+    parsed = handed_on(events)
+    before = None if client_only else events
+    verdict = judge(without_rule(path(before, before, events, parsed, used(parsed))), settled=True)
+    assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "intact", [])
+
+
+def test_a_format_without_a_known_rule_can_still_be_cut() -> None:
+    """By a reset, and by a body without a single event."""
+    got = [Event(word) for word in range(1, 6)]
+    reset = How("wire", end="reset"), How("parsed", end="reset"), How("applied", end="reset", of="parsed")
+    broken = path(None, None, got, got, used(got), **{how.point: how for how in reset})
+    assert judge(without_rule(broken), settled=True)["ending"]["class"] == "network_lost"
+    assert judge(without_rule(path(None, None, [])), settled=True)["ending"]["class"] == "upstream_truncated"
