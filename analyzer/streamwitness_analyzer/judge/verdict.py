@@ -37,7 +37,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
     found = list({finding.key: finding for finding in found}.values())
     main = _main(every)
     ending = _row(main, settled)
-    missing = _missing(testimony.exchanges, every)
+    missing = _missing(testimony.exchanges)
     integrity = _integrity(every, found, missing, settled)
     sent, used = counts(main) if main else (None, None)
     notes = _notes(every, main)
@@ -116,10 +116,9 @@ def _after(row: Row, main: Path | None) -> int | None:
     return at.events - 1 if at is not None else None
 
 
-def _missing(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[tuple[str, str]]:
+def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
     """(exchange, point) of points that should have testified and did not."""
-    held = {(record.exchange, record.point) for path in every for record in path.records}
-    held |= {(e.id, r.point) for e in exchanges for r in e.records}
+    held = {(e.id, r.point) for e in exchanges for r in e.records}
     return [(e.id, point) for e in exchanges for point in POINTS if point in e.expected and (e.id, point) not in held]
 
 
