@@ -18,6 +18,9 @@ STEP_BYTES: Final = 1 << 16
 MAX_EXPANSION: Final = 1 << 24
 """Content bytes that one piece of the body may become; beyond it is a bomb, and ExpansionError is raised."""
 
+_GZIP_MEMBER: Final = b"\x1f"
+"""How a further member begins (RFC 1952 §2.3.1)."""
+
 Decoder = Callable[[bytes | bytearray | memoryview], Iterator[bytes]]
 """A body piece as it was sent → the content in it, in pieces. Raises whatever the library raises on a broken body."""
 
@@ -69,7 +72,7 @@ def _through(steps: list[Decoder], piece: bytes | bytearray | memoryview) -> Ite
 
 
 class _Inflater:
-    """gzip; a body may be several members in a row."""
+    """gzip, several members in a row included, or deflate; what else follows a body is left alone."""
 
     __slots__ = ("_bits", "_inflate")
 
@@ -81,6 +84,10 @@ class _Inflater:
         data = bytes(piece)
         full = False
         while data or full:
+            if self._inflate.eof:
+                if not data.startswith(_GZIP_MEMBER):
+                    return
+                self._inflate = zlib.decompressobj(self._bits)
             out = self._inflate.decompress(data, STEP_BYTES)
             if out:
                 yield out
@@ -88,7 +95,6 @@ class _Inflater:
             data = self._inflate.unconsumed_tail
             if self._inflate.eof:
                 data, full = self._inflate.unused_data, False
-                self._inflate = zlib.decompressobj(self._bits)
 
 
 class _Deflate:

@@ -41,6 +41,7 @@ CODINGS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("deflate", raw_deflate),
     ("identity, deflate, gzip", lambda data: gzip.compress(zlib.compress(data))),
     ("br", brotli),
+    ("gzip, br", lambda data: brotli(gzip.compress(data))),
     ("zstd", zstd),
 ]
 
@@ -88,6 +89,15 @@ def test_a_bomb_is_stopped_and_never_whole_in_memory() -> None:
         sizes.extend(len(piece) for piece in pieces)
     assert decode is not None
     assert max(sizes, default=0) <= STEP_BYTES
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_what_follows_a_body_is_left_alone(size: int) -> None:
+    """As HTTP libraries do: padding behind the last member is no content, and no damage."""
+    body = gzip.compress(TEXT) + bytes(9)
+    decode = decoder("gzip")
+    assert decode is not None
+    assert b"".join(out for at in range(0, len(body), size) for out in decode(body[at : at + size])) == TEXT
 
 
 def test_a_broken_body_raises() -> None:

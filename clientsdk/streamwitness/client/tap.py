@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from streamwitness import faults
+from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.events import Frame, Reading
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import ERROR, MALFORMED, OTHER
 
 from . import ends
-from .decoding import UndecodableError, decoder
 
 
 class Tap:
@@ -53,9 +53,10 @@ class Tap:
         self._blind = False
         self._since = 0
         self._note_event, observer.on_event = observer.on_event, self._on_event
+        self._decode: Decoder | None = None
         try:
-            self._decode = decoder(coding.split(","))
-        except UndecodableError as error:
+            self._decode = decoder(coding)
+        except UnknownEncodingError as error:
             self._stop_looking(error)
 
     @property
@@ -87,7 +88,7 @@ class Tap:
         """Observe what was passed on and not looked at yet."""
         while True:
             try:
-                piece = self._waiting.pop()
+                piece = self._waiting.pop(0)
             except IndexError:
                 return
             self._observe(piece)
@@ -110,6 +111,9 @@ class Tap:
 
     def _observe(self, piece: bytes) -> None:
         if self._blind:
+            return
+        if self._decode is None:
+            self.observer.feed(piece)
             return
         decoding = self._decode(piece)
         while True:
