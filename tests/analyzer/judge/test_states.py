@@ -1,4 +1,4 @@
-"""What ends are taken for: with a rule for completion and without one, and who stopped behind an answer that arrived."""
+"""What ends are taken for, with a rule for completion and without; and who stopped behind an answer that arrived."""
 
 from __future__ import annotations
 
