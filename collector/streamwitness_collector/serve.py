@@ -35,7 +35,10 @@ def serve(app: Any, host: str, port: int, *, name: str, to: str, ready: Callable
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         print(f"streamwitness {name} listens on {_url(listener)}, writes to {to}", file=sys.stderr, flush=True)
         ready()
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False)
+        # h11 bounds the head of a request; httptools, which uvicorn prefers where it is installed, does not.
+        config = uvicorn.Config(
+            app, http="h11", log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False
+        )
         uvicorn.Server(config).run(sockets=[listener])
     return 0
 

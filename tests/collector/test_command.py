@@ -60,6 +60,18 @@ def test_a_wrong_setting_exits_2(options: tuple[str, ...], said: str) -> None:
     assert "Traceback" not in err
 
 
+def test_an_endless_head_is_refused() -> None:
+    """Nobody, with a key or without, can make it hold the head of a request that never ends."""
+    with _start("--port", "0", "--kafka", "127.0.0.1:1") as process:
+        host, port = _url(process).removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as sender:
+            sender.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\nx: " + b"a" * (1 << 17))
+            answer = sender.recv(1 << 12)
+        process.terminate()
+        process.communicate()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGINT])
 def test_it_runs_without_kafka_and_ends_when_told(ended_by: signal.Signals) -> None:
     """No broker: it says so, answers 503, and ends by signal with a status that says how."""
