@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from .semconv import PART
 
 
 class Frame(NamedTuple):
@@ -36,3 +39,11 @@ class Reading(NamedTuple):
 
     parts: int
     pieces: tuple[Piece, ...] = ()
+
+
+def mask_of(parts: Iterable[str]) -> int:
+    """The parts mask of these names (semconv.PARTS). Raises ValueError that lists the known ones."""
+    names = set(parts)
+    if unknown := sorted(names - PART.keys()):
+        raise ValueError(f"unknown part {unknown[0]!r}; known: {', '.join(PART)}")
+    return sum(PART[name] for name in names)

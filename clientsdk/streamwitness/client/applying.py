@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from streamwitness import faults
-from streamwitness.events import Reading
+from streamwitness.events import Reading, mask_of
 from streamwitness.recorder import Recorder
-from streamwitness.semconv import CLIENT_ENDS, OTHER, PART, PARTS, RESULT, Point
+from streamwitness.semconv import CLIENT_ENDS, OTHER, PART, RESULT, Point
 
 from . import links
 from .reader import UNREADABLE, Reader
@@ -84,7 +84,7 @@ class Applied:
         """
         if result not in RESULTS:
             raise ValueError(f"unknown result {result!r}; known: {', '.join(sorted(RESULTS))}")
-        mask = None if parts is None else _mask(parts)
+        mask = None if parts is None else mask_of(parts)
         if self._state is not None:
             self._state.begin(chunk, of)(result, mask, "reducer")
 
@@ -102,13 +102,6 @@ class Applied:
         if self._state is not None and kind is not None and issubclass(kind, Exception):
             self._state.raised = kind.__name__
         self.close()
-
-
-def _mask(parts: Iterable[str]) -> int:
-    unknown = [part for part in parts if part not in PART]
-    if unknown:
-        raise ValueError(f"unknown part {unknown[0]!r}; known: {', '.join(PARTS)}")
-    return sum({PART[part] for part in parts})
 
 
 class _State:

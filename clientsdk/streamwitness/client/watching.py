@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from streamwitness import faults
 from streamwitness import runtime as _runtime
-from streamwitness.semconv import PART
+from streamwitness.events import mask_of
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -57,19 +57,12 @@ def watch(
     One response has one parser: a second `watch` of it, or of an instrumented SDK's stream, records nothing.
     Raises TypeError where `iterator` cannot be iterated, ValueError for an unknown part.
     """
-    mask = DELIVERS if delivers is None else _mask(delivers)
+    mask = DELIVERS if delivers is None else mask_of(delivers)
     kind = AsyncWatched if hasattr(iterator, "__aiter__") else Watched
     if kind is Watched and not hasattr(iterator, "__iter__"):
         raise TypeError(f"watch() takes an iterator or an async iterator, not {type(iterator).__name__}")
     link, parsed = _parsed(iterator, response, profile, mask)
     return kind(iterator, link, parsed)
-
-
-def _mask(parts: Iterable[str]) -> int:
-    unknown = [part for part in parts if part not in PART]
-    if unknown:
-        raise ValueError(f"unknown part {unknown[0]!r}; known: {', '.join(PART)}")
-    return sum({PART[part] for part in parts})
 
 
 def _parsed(iterator: Any, response: Any, name: str | None, delivers: int) -> tuple[links.Link | None, Parsed | None]:
