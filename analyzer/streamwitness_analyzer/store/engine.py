@@ -15,16 +15,20 @@ WRITE: Final = "streamwitness_write"
 
 
 def open_engine(name: str) -> sa.Engine:
-    """An engine for a database named by a person (see config.database_url); connects to nothing yet."""
+    """An engine for a database named by a person (see config.database_url); connects to nothing yet.
+
+    Its errors, which are logged, show no values: a batch of blocks would fill the log.
+    """
     url = sa.make_url(database_url(name))
     if url.get_backend_name() == "sqlite":
         return _sqlite(url)
-    return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
+    return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED", hide_parameters=True)
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:
     """SQLite in WAL mode: readers never wait, and a writer takes the write lock before its first read."""
-    engine = sa.create_engine(url, connect_args={"timeout": _BUSY_MS / 1000, "check_same_thread": False})
+    arguments = {"timeout": _BUSY_MS / 1000, "check_same_thread": False}
+    engine = sa.create_engine(url, connect_args=arguments, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def on_connect(connection: Any, _record: Any) -> None:

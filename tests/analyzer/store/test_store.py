@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from streamwitness import semconv as sc
 from streamwitness_analyzer.filters import Filter, parse
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Move, Received, Seen, Store, Superseded, queries
+from streamwitness_analyzer.store.schema import verdicts
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, stream_id
 
 
@@ -198,3 +201,11 @@ def test_a_batch_larger_than_a_statement(store: Store) -> None:
 def test_points_are_part_of_nothing_here() -> None:
     """The kit's recorder ids are told apart by point, as the wire demands."""
     assert len({block(1, point).recorder for point in sc.POINTS}) == len(sc.POINTS)
+
+
+def test_errors_show_no_values(store: Store) -> None:
+    """They are logged: the statement is enough to tell what went wrong."""
+    row = {"stream": "5" * 32, "revision": 1, "judge_version": 1, "document": "secret words"}
+    with pytest.raises(IntegrityError) as caught, store.engine.begin() as connection:
+        connection.execute(sa.insert(verdicts), [row, row])
+    assert "secret words" not in str(caught.value)
