@@ -33,6 +33,7 @@ def unjudged(stream: str, state: str, blocks: int) -> dict[str, Any]:
             "lost_blocks": 0,
             "missing_points": [],
             "conflicts": 0,
+            "refused_blocks": 0,
             "observer_faults": 0,
             "dropped_blocks": 0,
         },
