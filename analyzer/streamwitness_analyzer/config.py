@@ -20,7 +20,6 @@ _DRIVERS: Final = {
     "sqlite": "sqlite",
 }
 
-
 _SETTLE_AFTER: Final = "seconds after the first closing record until a verdict is final without the rest"
 _IDLE_AFTER: Final = "seconds of silence after which a stream that never closed is given up"
 _QUERY_KEY: Final = "key that readers of verdicts must send; empty: whoever reaches the port"
@@ -38,10 +37,8 @@ class AnalyzerSettings:
     kafka: tuple[str, ...] = setting(("127.0.0.1:9092",), "Kafka bootstrap servers, host:port, separated by commas")
     topic: str = setting(sc.TOPIC, "topic to read; undecodable messages go to the same name with _dead behind it")
     group: str = setting("streamwitness-analyzer", "consumer group that shares the partitions")
-    settle_after: float = setting(
-        30.0, "seconds after the first closing record until a verdict is final without the rest"
-    )
-    idle_after: float = setting(900.0, "seconds of silence after which a stream that never closed is given up")
+    settle_after: float = setting(30.0, _SETTLE_AFTER)
+    idle_after: float = setting(900.0, _IDLE_AFTER)
     default_role: str = setting("", "what a record without a role may testify for: gateway, client or any")
     host: str = setting("127.0.0.1", "address to answer queries on")
     port: int = setting(4319, "port to answer queries on; 0 takes a free one")

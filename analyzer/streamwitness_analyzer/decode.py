@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from google.protobuf.message import DecodeError
@@ -94,11 +94,6 @@ def decode_otlp(value: bytes, role: str | None) -> tuple[list[Block], list[str]]
         except BlockError as error:
             refused.append(str(error))
     return blocks, refused
-
-
-def with_role(block: Block, default_role: str) -> Block:
-    """The block with the configured role where it came without one."""
-    return block if block.role or not default_role else replace(block, role=default_role)
 
 
 def _our_spans(request: ExportTraceServiceRequest) -> Iterable[tuple[dict[str, Any], Any]]:

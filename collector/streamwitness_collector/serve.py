@@ -15,7 +15,6 @@ from streamwitness.settings import label
 
 _FAILED: Final = 1
 _DRAIN_SECONDS: Final = 15
-_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(app: Any, host: str, port: int, *, name: str, to: str, ready: Callable[[], None]) -> int:

@@ -55,11 +55,6 @@ def install(
     return uninstall
 
 
-def supports(client: object) -> bool:
-    """Whether `client` is one that `install` takes."""
-    return any(_names(base) for base in type(client).__mro__)
-
-
 def _library(client: object) -> tuple[str, bool]:
     for base in type(client).__mro__:
         if _names(base):
