@@ -42,9 +42,8 @@ class Outcome:
 
 def read_openai(call: Call, *, pause: float = 0.0) -> Outcome:
     """The `openai` package, sync."""
-    stream = _ask_openai(call)
     text = []
-    with applied(stream) as answer:
+    with _openai(call) as client, _ask(client, call) as stream, applied(stream) as answer:
         try:
             for chunk in stream:
                 with answer.event(chunk):
@@ -52,7 +51,7 @@ def read_openai(call: Call, *, pause: float = 0.0) -> Outcome:
                 time.sleep(pause)
         except openai.APIError:
             text.append(" [the provider failed]")
-    return _outcome(stream, stream.response)
+        return _outcome(stream, stream.response)
 
 
 def read_openai_slowly(call: Call) -> Outcome:
@@ -79,9 +78,8 @@ async def _read_openai_async(call: Call) -> Outcome:
 
 def read_openai_with_fragile_reducer(call: Call) -> Outcome:
     """The code that builds the answer raises on one delta; the application shrugs and goes on."""
-    stream = _ask_openai(call)
     text = []
-    with applied(stream) as answer:
+    with _openai(call) as client, _ask(client, call) as stream, applied(stream) as answer:
         for position, chunk in enumerate(stream):
             try:
                 with answer.event(chunk):
@@ -90,14 +88,13 @@ def read_openai_with_fragile_reducer(call: Call) -> Outcome:
                     text += _deltas(chunk)
             except ValueError:
                 continue
-    return _outcome(stream, stream.response)
+        return _outcome(stream, stream.response)
 
 
 def read_openai_and_cancel(call: Call) -> Outcome:
     """The user presses stop while the answer is still coming."""
-    stream = _ask_openai(call)
     text = []
-    with applied(stream) as answer:
+    with _openai(call) as client, _ask(client, call) as stream, applied(stream) as answer:
         for position, chunk in enumerate(stream):
             with answer.event(chunk):
                 text += _deltas(chunk)
@@ -105,7 +102,7 @@ def read_openai_and_cancel(call: Call) -> Outcome:
                 time.sleep(_THINKS_SECONDS)  # meanwhile the gateway goes on sending
                 stream.close()
                 break
-    return _outcome(stream, stream.response)
+        return _outcome(stream, stream.response)
 
 
 def read_httpx(call: Call) -> Outcome:
@@ -190,8 +187,11 @@ def _lines(response: httpx.Response) -> Iterator[Any]:
                 continue  # "some keep-alive", thinks the author of such code
 
 
-def _ask_openai(call: Call) -> openai.Stream[Any]:
-    client = instrument(openai.OpenAI(base_url=f"{call.url}/v1", api_key="demo", max_retries=0))
+def _openai(call: Call) -> openai.OpenAI:
+    return instrument(openai.OpenAI(base_url=f"{call.url}/v1", api_key="demo", max_retries=0))
+
+
+def _ask(client: openai.OpenAI, call: Call) -> openai.Stream[Any]:
     return client.chat.completions.create(**_request(call))  # type: ignore[no-any-return]
 
 

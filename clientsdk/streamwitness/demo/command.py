@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 DATABASE = "streamwitness.db"
+"""Where verdicts are kept unless told otherwise: the file that `streamwitness up` and `show` use as well."""
 
 
 def run(arguments: Namespace) -> int:
@@ -64,12 +65,13 @@ def _report(results: Sequence[Result], arguments: Namespace) -> int:
 
 
 def _run_one(scenario: Scenario, arguments: Namespace) -> int:
-    from .view import program
+    from .view import explain, program
 
     (result,) = _results((scenario,), arguments)
     stream = result.outcome.stream
     print(f"We broke: {scenario.broke}. HTTP status: {result.outcome.status}. The verdict: {result.verdict['short']}")
-    print(f"Explain it    {program()} show {stream[:8]}")
+    what, command = explain(stream, arguments)
+    print(f"{what:<14} {program()} {command}")
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .check import blamed_innocents, differences
 from .clients import CLIENTS
+from .command import DATABASE
 from .run import Result
 
 _CONFIDENCE = {"certain": "proven", "narrowed": "narrowed", None: ""}
@@ -36,13 +37,16 @@ def conclusion(results: Sequence[Result]) -> tuple[str, bool]:
 def next_steps(results: Sequence[Result], arguments: Namespace) -> str:
     """What to do now, as lines to copy."""
     chosen = next((r for r in results if r.scenario.name == "parser_splits"), results[-1])
-    where = "" if not (arguments.kafka or arguments.endpoint) else f" --database '{arguments.database}'"
-    lines = (
-        ("Explain one", f"show {chosen.outcome.stream[:4]}{where}"),
-        ("Break it", "demo --break parser:12"),
-        ("Look", "up"),
-    )
+    lines = (explain(chosen.outcome.stream, arguments), ("Break it", "demo --break parser:12"), ("Look", "up"))
     return "\n".join(f"{what:<14} {program()} {command}" for what, command in lines)
+
+
+def explain(stream: str, arguments: Namespace) -> tuple[str, str]:
+    """The line that explains a stream, from where its verdict is kept."""
+    kept = f" --server {arguments.server or arguments.endpoint}" if arguments.endpoint else ""
+    if not kept and arguments.database != DATABASE:
+        kept = f" --database '{arguments.database}'"
+    return "Explain one", f"show {stream[:4]}{kept}"
 
 
 def program() -> str:
