@@ -41,7 +41,10 @@ def serve(app: Any, listener: socket.socket, on_server: Callable[[uvicorn.Server
     """Serve until SIGTERM or SIGINT, letting the requests under way finish; `on_server` gets the running server."""
     # uvicorn raises the signal again when it is done; by then it must not end the process before us.
     signal.signal(signal.SIGTERM, _leave)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False)
+    # h11 bounds the head of a request; httptools takes an endless one into memory.
+    config = uvicorn.Config(
+        app, http="h11", log_level="warning", timeout_graceful_shutdown=_DRAIN_SECONDS, server_header=False
+    )
     server = uvicorn.Server(config)
     if on_server is not None:
         on_server(server)

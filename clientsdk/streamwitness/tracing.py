@@ -41,7 +41,8 @@ class HostSpan:
 def host_span() -> HostSpan | None:
     """The host's span that is active here; None where there is none."""
     trace = sys.modules.get("opentelemetry.trace")
-    if trace is None:
+    current = getattr(trace, "get_current_span", None)  # another thread may be in the midst of importing it
+    if current is None:
         return None
-    span = trace.get_current_span()
+    span = current()
     return HostSpan(span) if span.get_span_context().is_valid else None

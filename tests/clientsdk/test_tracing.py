@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import types
 
 from opentelemetry.sdk.trace import TracerProvider
 
@@ -45,6 +46,12 @@ def test_without_a_span_there_is_none():
     observer, sink = observe(host_span())
     observer.close("eof")
     assert sink.blocks[0].context is None
+
+
+def test_a_module_that_is_still_being_imported_has_no_span(monkeypatch):
+    """Another thread may be importing OpenTelemetry at this moment (our own exporter does): that is no fault."""
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", types.ModuleType("opentelemetry.trace"))
+    assert host_span() is None
 
 
 def test_opentelemetry_is_not_loaded_for_it():
