@@ -214,6 +214,26 @@ def test_a_message_that_kafka_never_takes_is_not_sent_again(kafka: str, kafka_to
     asyncio.run(scenario())
 
 
+def test_every_replica_has_it_and_nothing_is_written_twice(kafka: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One broker cannot show the difference, so the producer is asked what it was told."""
+    told: dict[str, Any] = {}
+
+    class Producer(kafka_module.KafkaProducer):  # type: ignore[misc]
+        def __init__(self, **settings: Any) -> None:
+            told.update(settings)
+            super().__init__(**settings)
+
+    monkeypatch.setattr(kafka_module, "KafkaProducer", Producer)
+
+    async def connect_and_close() -> None:
+        sink = KafkaSink(_settings(kafka, "any"))
+        sink.connect()
+        await sink.close()
+
+    asyncio.run(connect_and_close())
+    assert (told["acks"], told["enable_idempotence"]) == ("all", True)
+
+
 def test_a_compression_that_is_not_installed_is_said_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not at the first message."""
     monkeypatch.setitem(kafka_module._CODECS, "lz4", lambda: False)

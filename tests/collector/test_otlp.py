@@ -183,6 +183,17 @@ def test_nothing_but_allowed_attributes_is_passed_on() -> None:
     assert intake.dropped_attributes == 2
 
 
+def test_fields_that_otlp_does_not_know_are_not_passed_on() -> None:
+    """Protobuf would carry them along unseen: here a length-delimited field 500 in a span."""
+    request = ExportTraceServiceRequest.FromString(body([span(block(1))]))
+    canary = b"the secret answer"
+    request.resource_spans[0].scope_spans[0].spans[0].MergeFromString(b"\xa2\x1f" + bytes([len(canary)]) + canary)
+    sent = request.SerializeToString()
+    assert canary in sent
+    [message] = take(sent, "any", SETTINGS).messages
+    assert canary not in message.body
+
+
 def test_a_resource_is_bounded() -> None:
     """A resource is repeated in every stream's message, so what goes beyond its bound is dropped and counted."""
     resource = {"service.name": "shop"} | {f"service.x{n:03}": "v" * 100 for n in range(100)}
