@@ -9,7 +9,7 @@ from hashlib import blake2s
 from typing import Final
 
 from .events import Piece
-from .semconv import MARK_BYTES, MAX_SLOTS
+from .semconv import MARK_BYTES, MAX_SLOTS, MISSING
 
 KEY_BYTES: Final = 16
 _SIZE: Final = 4
@@ -24,6 +24,12 @@ def _sized(text: bytes) -> bytes:
 
 
 _EMPTY: Final = _sized(b"")
+
+
+def _row_value(digest: bytes) -> int:
+    """As a row holds it: 0xFFFFFFFF stands there for a value that is missing, and gives way to its neighbour."""
+    value = int.from_bytes(digest, "little")
+    return value if value != MISSING else MISSING - 1
 
 
 class Digester:
@@ -41,7 +47,7 @@ class Digester:
         state.update(_sized(name) if name else _EMPTY)
         state.update(_u32(len(data)))
         state.update(data)
-        return int.from_bytes(state.digest(), "little")
+        return _row_value(state.digest())
 
     def semantic(self, pieces: Iterable[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
@@ -51,7 +57,7 @@ class Digester:
             state.update(_u32(len(content)))
             state.update(content)
             state.update(_sized(finish.encode()) if finish else _EMPTY)
-        return int.from_bytes(state.digest(), "little")
+        return _row_value(state.digest())
 
     def _head(self, slot: str, part: str) -> bytes:
         head = _sized(slot.encode("utf-8", "surrogatepass")) + _sized(part.encode())

@@ -26,6 +26,15 @@ _AFTER_TERMINAL: Final[dict[str, str]] = {
 """A protocol terminal seen beats any later disconnect (docs/design.md §5): what an end is called after one."""
 
 
+_FAULTS: Final = frozenset(("reset", "protocol_error", "timeout", "raised"))
+"""Ends that are errors to whoever looks at the span; a deliberate stop is none."""
+
+
+def _error_type(end: str, detail: str) -> dict[str, Any]:
+    """`error.type` (OpenTelemetry): the exception's class where it is known, else the end's name."""
+    return {sc.ERROR_TYPE: detail if detail.isidentifier() else end} if end in _FAULTS else {}
+
+
 class BodyObserver:
     """Frames body pieces, reads them with the provider's profile and records each event at one point.
 
@@ -90,7 +99,7 @@ class BodyObserver:
             end, detail = _AFTER_TERMINAL[end], detail or f"{end} after the terminator"
         try:
             pending = 0 if self._broken else self._framer.finish()
-            known = self._known() | (extra or {})
+            known = self._known() | _error_type(end, detail) | (extra or {})
             complete = self.profile.complete if self.profile is not None else None
             self.recorder.close(
                 self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known
@@ -105,7 +114,7 @@ class BodyObserver:
     def _record(self, frame: Frame, now: int) -> None:
         if self.profile is None:
             self.profile = detect(self._path, self._content_type, frame.data)
-        reading = self.profile.read(frame.name, frame.data) if not frame.oversize else Reading(sc.OTHER)
+        reading = self.profile.read(frame.name, frame.data) if not frame.oversize else Reading(sc.MALFORMED)
         leg, leg_read = (self.on_event and self.on_event(frame, reading)) or _NO_LEG
         self.recorder.event(
             now,

@@ -38,6 +38,7 @@ from .semconv import (
     READ_WAIT_AFTER,
     READ_WAIT_MS,
     RESULT,
+    TIME_TO_FIRST_CHUNK,
     Level,
     Point,
 )
@@ -361,7 +362,8 @@ class Recorder:
     def _waits(self, pending: int) -> dict[str, Any]:
         out: dict[str, Any] = {PENDING_BYTES: pending} if pending else {}
         if self._first_event:
-            out[FIRST_EVENT_MS] = (self._first_event - self._started) // _MS
+            waited = self._first_event - self._started
+            out[FIRST_EVENT_MS], out[TIME_TO_FIRST_CHUNK] = waited // _MS, waited / 1_000_000_000
         longest = (
             (self._read_wait, READ_WAIT_MS, READ_WAIT_AFTER),
             (self._hold, HOLD_MS, HOLD_AFTER),

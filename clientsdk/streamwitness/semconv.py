@@ -225,6 +225,8 @@ CLIENT: Final = "stream.client"
 """Which library reads the stream at this point (`httpx`, `openai`, …); shown in lists."""
 
 PROVIDER_NAME: Final = "gen_ai.provider.name"
+UNKNOWN_PROVIDER: Final = "unknown"
+"""The provider's name where only the framing of its format is known."""
 REQUEST_MODEL: Final = "gen_ai.request.model"
 RESPONSE_MODEL: Final = "gen_ai.response.model"
 RESPONSE_ID: Final = "gen_ai.response.id"
@@ -235,3 +237,9 @@ USAGE_OUTPUT: Final = "gen_ai.usage.output_tokens"
 ERROR_TYPE: Final = "error.type"
 SERVER_ADDRESS: Final = "server.address"
 STATUS_CODE: Final = "http.response.status_code"
+
+OWN_ATTRIBUTES: Final = frozenset(
+    name for name in (*globals().values(), *(TOTAL_PREFIX + total for total in TOTALS))
+    if isinstance(name, str) and name.startswith("stream.") and name != TOTAL_PREFIX
+)  # fmt: skip
+"""Every attribute of ours: those above, and one for each counter. Nobody stores others under our prefix."""

@@ -46,14 +46,13 @@ SPAN_ATTRIBUTES: Final = frozenset(
         "server.port",
     )
 )  # fmt: skip
-"""Span attributes that are passed on, besides everything under `stream.`."""
+"""Span attributes that are passed on, besides those of ours (`semconv.OWN_ATTRIBUTES`)."""
 
 RESOURCE_PREFIXES: Final = ("service.", "telemetry.sdk.", "deployment.", "k8s.", "cloud.", "host.name", "process.pid")
 """Resource attributes that are passed on: those that begin so."""
 
 MAX_SPANS: Final = 8192
 MAX_FIELDS: Final = 8 * MAX_SPANS
-MAX_ATTRIBUTES: Final = 128
 MAX_ITEMS: Final = 1024
 MAX_TEXT: Final = 1024
 MAX_RESOURCE_BYTES: Final = 4096
@@ -61,7 +60,6 @@ MAX_ENCODED: Final = 1 << 16
 MAX_TIME: Final = 1 << 62
 MAX_ORDINAL: Final = (1 << 31) - 1
 MAX_EXPLAINED: Final = 8
-_OWN_PREFIX: Final = "stream."
 
 
 class UndecodableError(ValueError):
@@ -189,7 +187,7 @@ def _strip(span: Span) -> int:
 
 
 def _allowed(key: str) -> bool:
-    return key.startswith(_OWN_PREFIX) or key in SPAN_ATTRIBUTES
+    return key in sc.OWN_ATTRIBUTES or key in SPAN_ATTRIBUTES
 
 
 def _block(span: Span, resource: dict[str, Any], role: Role) -> Block:
@@ -220,8 +218,6 @@ def _values(attributes: Iterable[KeyValue]) -> dict[str, Any]:
         if item.key in out:
             raise RefusedSpanError("attribute", f"{item.key[:MAX_TEXT]} stands twice")
         out[item.key] = _value(item.key, item.value)
-    if len(out) > MAX_ATTRIBUTES:
-        raise RefusedSpanError("attribute", f"a span has {len(out)} attributes, at most {MAX_ATTRIBUTES}")
     return out
 
 

@@ -40,8 +40,8 @@ def _first(path: Path, record: Record, egress: Record | None) -> int:
 def _through(path: Path, step: Step, before: int) -> int:
     after = step.after
     have = path.named.used if after.point == "applied" and path.named is not None else after.events
-    if not step.peer:
-        return have
+    if not step.peer:  # a stop at an error event: the application was told of it by an exception
+        return before - step.hop.unread if after.end == "stopped_at_terminal" else have
     if step.hop.status == "unproven":
         return min(before, have + _consumed(step))
     lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from streamwitness.semconv import COMPONENTS, POINTS, ROLE_POINTS, Point
+from streamwitness.semconv import COMPONENTS, POINTS, Point
 
 from . import words
 from .attribute import Fault, Step
@@ -81,6 +81,7 @@ class Finding:
             "axis": self.axis,
             "exchange": fault.seen.exchange,
             "between": [fault.seen.point, fault.missing.point],
+            "witnesses": [fault.seen.witness, fault.missing.witness],
             "roles": [_role(fault.seen), _role(fault.missing)],
             "content_bytes": self.content_bytes,
             "evidence": dict(self.evidence),
@@ -89,7 +90,9 @@ class Finding:
 
 
 def _role(record: Record) -> str:
-    return next(role for role, points in ROLE_POINTS.items() if record.point in points)
+    """What the ingest key may testify for; `none` where a block came without one."""
+    roles = {block.role or "none" for block in record.blocks}
+    return "none" if "none" in roles else min(roles, default="none")
 
 
 def findings_of(path: Path) -> list[Finding]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import MISSING, RESULT, RESULTS
+from streamwitness.semconv import MISSING, PART, PARTS, RESULT, RESULTS
 
 from .change import Change, Hop
-from .parts import parts_of
+from .parts import CONTENT, parts_of
 from .records import Record
 from .view import View
 
@@ -27,6 +27,7 @@ REJECTIONS: Final = frozenset(
 )
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
 _APPLIED: Final = RESULT["applied"]
+_CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
 
@@ -74,7 +75,7 @@ def compare_named(a: Record, b: Record, *, peer: bool) -> Named:
     """Judge A → B. Events of A without model output may come or not."""
     if _as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events)
-    content = carrying(View(a, "semantic"))
+    content, left_out = _taken_up(carrying(View(a, "semantic")), a, b)
     naming = read(b)
     told = {p: results[-1] for p, results in naming.results.items()}
     ignored = tuple(sorted(p for p, r in told.items() if r == "ignored"))
@@ -83,8 +84,32 @@ def compare_named(a: Record, b: Record, *, peer: bool) -> Named:
     if a.closed and naming.reach >= a.events:
         reason = "it names events that the point before never had"
         return Named(Hop("unproven", reason=reason), ignored, rejected, used)
-    changes = [*_told_losses(told), *_absent(a, content, naming, b, peer), *_repeated(naming), *_displaced(naming)]
-    return Named(_hop(changes, naming, a, content, b, peer), ignored, rejected, used)
+    changes = [*_told_losses(told), *_repeated(naming)]
+    if not _several_choices(a):
+        changes += [*_absent(a, content, naming, b, peer), *_displaced(naming)]
+    hop = _hop(changes, naming, a, content, b, peer)
+    if not changes and (left_out or _several_choices(a)):
+        hop = Hop("unproven", reason="not every kind or choice of output has to be taken up", unread=hop.unread)
+    return Named(hop, ignored, rejected, used)
+
+
+def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, int], bool]:
+    """The content of which the application ever took up that kind, and whether there is other.
+
+    An application that has no use for reasoning passes over it and reports nothing: that loses no event.
+    """
+    taken = sum(PART[name] for name in PARTS if b.part(name))
+    if not content or all(b.part(name) or not a.part(name) for name in CONTENT):
+        return content, False
+    masks = parts_of(a)
+    kept = {position: size for position, size in content.items() if masks.get(position, 0) & taken & _CONTENT_MASK}
+    return kept, len(kept) < len(content)
+
+
+def _several_choices(a: Record) -> bool:
+    """Whether the answer has several choices: rows do not tell them apart, and an application may want one only."""
+    slots = a.closing.slot_digests if a.closing is not None else ()
+    return len({slot.partition("/")[0] for slot in slots}) > 1
 
 
 def _as_handed(a: Record, b: Record, peer: bool) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, PART, TERMINAL
+from streamwitness.semconv import ERROR, MAX_SLOTS, PART, TERMINAL
 
 from .records import Record
 
-_JUDGED: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch", "finish")
+CONTENT: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch")
+"""Parts that are model output."""
+_JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
 
 
@@ -52,5 +54,28 @@ def last_with(record: Record, part: int) -> int | None:
 
 
 def withholds(before: Record, after: Record) -> bool:
-    """Whether `after` does not hand on, by design, some kind of judged event that came before it."""
+    """Whether `after` does not hand on, by design, some kind of judged event that came before it.
+
+    A point that does not declare what it hands on is held to the kinds of which it did hand on something.
+    """
+    if not after.delivers:
+        return any(before.part(name) and not after.part(name) for name in _JUDGED)
     return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)
+
+
+def unread(record: Record) -> bool:
+    """Whether some events could not be read, or may have come after the terminal: they are not among the judged."""
+    after_terminal = bool(record.part("terminal")) and not ends_with_terminal(record)
+    return bool(record.total("malformed")) or after_terminal
+
+
+def same_slots(before: Record, after: Record) -> bool:
+    """Whether the whole content of every slot is equal, however it was cut into events; both must be closed."""
+    a = before.closing.slot_digests if before.closing else ()
+    b = after.closing.slot_digests if after.closing else ()
+    return bool(a) and all_slots(before) and sorted(a) == sorted(b)
+
+
+def all_slots(record: Record) -> bool:
+    """Whether each of its slots has a digest: further ones than the first 16 have none."""
+    return record.closing is not None and len(record.closing.slot_digests) < MAX_SLOTS

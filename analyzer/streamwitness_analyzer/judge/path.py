@@ -12,7 +12,7 @@ from streamwitness.semconv import CLIENT_ENDS, PART, Point
 from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
 from .named import Named, carrying, compare_named
-from .parts import ends_with_terminal, positions_with, withholds
+from .parts import ends_with_terminal, positions_with, same_slots, withholds
 from .places import judge_views
 from .records import Exchange, Record
 from .upstream import Upstream, judge_upstream
@@ -80,14 +80,20 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
 def ended_by_peer(record: Record, before: Record | None) -> bool:
     """Whether a reader's end was made by its peer, so that it is accountable for all that was sent (§5 rule 7).
 
-    A stop at a terminal counts as that; at `wire` only when the last event at `before` is known to be the terminal
-    (`before` None: do not ask).
+    A stop at a terminal counts as that; at `wire` only when the one terminal that it saw is known to be the last event
+    at `before` (`before` None: do not ask). A stop at an error event does not: what comes after it was never due.
     """
     if record.end is None:
         return False
     if record.end == "stopped_at_terminal":
-        return record.point != "wire" or before is None or ends_with_terminal(before)
+        if record.part("error"):
+            return False
+        return record.point != "wire" or before is None or _stopped_at_the_last(record, before)
     return CLIENT_ENDS.get(record.end) == "peer"
+
+
+def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
+    return wire.part("terminal") == egress.part("terminal") == 1 and ends_with_terminal(egress)
 
 
 def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
@@ -98,6 +104,8 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_views(View(before, "semantic"), View(after, "semantic"), peer=peer)
+    if hop.status == "faulty" and peer and after.part("finish") == before.part("finish") and same_slots(before, after):
+        hop = Hop("intact", prefix=hop.prefix)  # the same content, handed on in other pieces
     return _with_error(hop, before, after, peer)
 
 

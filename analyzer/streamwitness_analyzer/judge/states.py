@@ -32,13 +32,16 @@ _CLIENT_STATE: Final = {
 
 
 def ingress_state(path: Path) -> str:
-    """The upstream's end, of the leg that feeds the answer; a broken leg that may not feed it says nothing."""
+    """The upstream's end, of the leg that feeds the answer; one that may not feed it says nothing."""
     leg, hop = path.upstream.leg, path.upstream.hop
     if leg is None or leg.closing is None:
         return "none"
-    state = _upstream(leg)
+    state, egress = _upstream(leg), egress_state(path)
+    related = hop is not None and hop.status != "unproven"
     made_up = hop is not None and hop.status == "faulty"
-    doubtful = state != "complete" and egress_state(path) == "complete" and not made_up
+    if state == "complete" and egress not in ("complete", "none") and not related:
+        return "none"  # it may be a side call's, and clears nobody
+    doubtful = state != "complete" and egress == "complete" and not made_up
     return "none" if doubtful else state
 
 
@@ -107,10 +110,10 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) ->
     arrived = wire is not None and wire.complete  # then nothing that stopped further down is the connection's doing
     if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived:
         return _CLIENT_STATE[wire.end]
+    if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
+        return "parser"
     if ends.get("applied") == "raised":
         return "reducer"
-    if ends.get("parsed") == "raised":
-        return "parser"
     told = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
     for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
         if end in told:

@@ -10,22 +10,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
     MARK_BYTES,
-    MAX_SLOTS,
+    PROVIDER_NAME,
     STATUS_CODE,
     TERMINAL,
+    UNKNOWN_PROVIDER,
 )
 
 from .change import Change, Hop
 from .open_ends import anchor
-from .parts import positions_with
+from .parts import all_slots, positions_with, same_slots, unread
 from .places import judge_views
 from .records import Exchange, Record
 from .view import View
+
+_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+_UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
+"""Kinds that leave every event that came through as it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +99,15 @@ def _single(leg: Record, egress: Record) -> Upstream:
     if not (before.digests and after.digests):
         return Upstream(leg, _unproven("no digests were recorded"))
     peer = _peer(leg, egress)
-    if peer and _same_slots(leg, egress):
+    if peer and same_slots(leg, egress):
         return Upstream(leg, _finish_lost(before, after), recut=True)
     hop = judge_views(before, after, peer=peer)
     if hop.status != "faulty":
         return Upstream(leg, hop)
     if not _related(before, after):
         return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
+    if unread(leg) or unread(egress):
+        return Upstream(leg, _unproven("some of its events could not be read, or came after the terminator"))
     return _faulty(leg, egress, hop, before, after, peer)
 
 
@@ -107,11 +115,13 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
     changes = tuple(c for c in hop.changes if not _envelope(c, leg, egress, after))
     if not changes:
         return Upstream(leg, Hop("intact", prefix=hop.prefix))
-    recut = _recut(changes, before, after)
+    if leg.told(PROVIDER_NAME) == UNKNOWN_PROVIDER and any(c.kind not in _UNTOUCHED for c in changes):
+        return Upstream(leg, _unproven("the format is not known, so what the gateway rewrote in it may be no output"))
+    recut = _recut(changes, before, after, peer)
     if not recut:
         return Upstream(leg, replace(hop, changes=changes))
     marked = _first_difference(leg, egress)
-    if marked is None and not (peer and _all_slots(leg)):
+    if marked is None and not (peer and all_slots(leg)):
         return Upstream(
             leg, _unproven("the gateway cuts the answer into other events, and no digest of all of it is held")
         )
@@ -126,14 +136,17 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
     return Upstream(leg, Hop("faulty", (change,), prefix=hop.prefix), recut=True)
 
 
-def _recut(changes: Sequence[Change], before: View, after: View) -> bool:
-    """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece."""
-    new = any(c.kind in ("fabricated", "extra", "mismatch") and c.side == "after" for c in changes)
+def _recut(changes: Sequence[Change], before: View, after: View, peer: bool) -> bool:
+    """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece.
+
+    Where not all was due at gateway out, what its new content stands for may be what was never sent.
+    """
+    new = any(c.kind in _NEW and c.side == "after" for c in changes)
     gone = any(c.kind in ("gap", "tail", "gap_or_late") for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
     )
-    return (new and gone) or unknown
+    return (new and (gone or not peer)) or unknown
 
 
 def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
@@ -152,17 +165,6 @@ def _related(before: View, after: View) -> bool:
     there = Counter(v for v in before.values if v is not None and before.content.get(v))
     here = Counter(v for v in after.values if v is not None and after.content.get(v))
     return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
-
-
-def _same_slots(leg: Record, egress: Record) -> bool:
-    a = leg.closing.slot_digests if leg.closing else ()
-    b = egress.closing.slot_digests if egress.closing else ()
-    return bool(a) and _all_slots(leg) and sorted(a) == sorted(b)
-
-
-def _all_slots(leg: Record) -> bool:
-    """Whether each of its slots has a digest: further ones than the first 16 have none."""
-    return leg.closing is not None and len(leg.closing.slot_digests) < MAX_SLOTS
 
 
 def _finish_lost(before: View, after: View) -> Hop:
@@ -260,6 +262,8 @@ def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> U
 def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     more = egress.part("terminal") - sum(leg.part("terminal") for leg in legs)
     if more <= 0 or any(leg.complete or leg.own_end for leg in legs):
+        return []
+    if egress.part("error") or _tells_error(egress):  # it ends an answer that says itself that it failed
         return []
     places = positions_with(egress, TERMINAL)
     span = (

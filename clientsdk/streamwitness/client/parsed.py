@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from streamwitness import faults
-from streamwitness.semconv import ALL_PARTS, CLIENT_ENDS, ERROR, PING, RESULT, TERMINAL
+from streamwitness.semconv import CLIENT_ENDS, ERROR, RESULT, TERMINAL
 
 from . import ends
 from .links import Link
 from .reader import UNREADABLE, NotAnEventError, Reader
 from .tap import is_opaque
 
-DELIVERS: Final = ALL_PARTS & ~(TERMINAL | PING | ERROR)
-"""What a parser of unknown kind is held to: most consume the terminator and pings, and raise on errors."""
+UNDECLARED: Final = 0
+"""A parser that nobody described is held to the kinds of output of which it did hand on something."""
 
 _OK: Final = RESULT["ok"]
 _RAISED: Final = RESULT["raised"]
@@ -39,7 +39,7 @@ class Parsed:
         link: Link,
         *,
         name: str | None = None,
-        delivers: int = DELIVERS,
+        delivers: int = UNDECLARED,
         client: str | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:

@@ -13,7 +13,7 @@ from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
 from . import links
-from .parsed import DELIVERS, Parsed
+from .parsed import UNDECLARED, Parsed
 from .tap import safely
 
 T = TypeVar("T")
@@ -52,12 +52,12 @@ def watch(
     else that the iterator can do (`send`, `throw`, `close`, `with`, attributes) still works. `response` is the one
     that the iterator reads; without it the newest open response of this context is taken, without any the record
     stands alone. `profile` names the provider's format where it cannot be told from the response. `delivers` names
-    the parts that the parser hands on (default: all but terminal, ping and error).
+    the parts that the parser hands on; without it the parser is held to those of which it did hand on something.
 
     One response has one parser: a second `watch` of it, or of an instrumented SDK's stream, records nothing.
     Raises TypeError where `iterator` cannot be iterated, ValueError for an unknown part.
     """
-    mask = DELIVERS if delivers is None else mask_of(delivers)
+    mask = UNDECLARED if delivers is None else mask_of(delivers)
     kind = AsyncWatched if hasattr(iterator, "__aiter__") else Watched
     if kind is Watched and not hasattr(iterator, "__iter__"):
         raise TypeError(f"watch() takes an iterator or an async iterator, not {type(iterator).__name__}")

@@ -14,6 +14,7 @@ from streamwitness.semconv import (
     MISSING,
     PARTS,
     POINTS,
+    REASONING,
     RESULT,
     ROLE,
     TERMINAL,
@@ -53,7 +54,7 @@ class Event:
 
     @property
     def content(self) -> int:
-        return CONTENT_BYTES if self.judged and self.parts & TEXT else 0
+        return CONTENT_BYTES if self.judged and self.parts & (TEXT | REASONING) else 0
 
 
 FINISHED = 900_000

@@ -23,7 +23,7 @@ def without_rule(blocks: list[Block]) -> list[Block]:
 @pytest.mark.parametrize("end", ["eof", "stopped_at_terminal"])
 @pytest.mark.parametrize(
     ("below", "ending"),
-    [("raised", "client_reducer_abort"), ("cancelled", "client_cancelled"), ("eof", "completed")],
+    [("raised", "client_parser_abort"), ("cancelled", "client_cancelled"), ("eof", "completed")],
 )
 def test_what_stops_behind_an_answer_that_arrived_is_no_lost_network(end: str, below: str, ending: str) -> None:
     """The whole body was read before the parser or the application gave up on it, or lost its end."""
