@@ -114,7 +114,8 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         unsure = step.hop.status == "unproven"
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         for position, column in open_columns:
-            unread = not step.peer and column > reach
+            told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
+            unread = not step.peer and column > reach and not told
             row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
     if step.after.point == "applied" and path.named is not None:
         left_out = [there[position] for position in path.named.ignored if position < len(there)]
