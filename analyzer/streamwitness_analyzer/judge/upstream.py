@@ -214,7 +214,8 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     if len(related) == 1:
         sole = _single(related[0].record, egress)
         replaced = _replaced(legs, related[0].record)
-        if sole.hop and not _excused(sole.hop, [v for v in views if v is not related[0]]):
+        others = [view for view in views if view is not related[0]]
+        if sole.hop and not _excused(sole.hop, others) and not _spliced(related[0], others, after):
             return replace(sole, superseded=replaced)
         return Upstream(related[0].record, _unproven("several upstream attempts share the answer"), replaced)
     return Upstream(legs[-1], _unproven("several upstream attempts share the answer"), _replaced(legs, legs[-1]))
@@ -226,6 +227,12 @@ def _excused(hop: Hop, others: Sequence[View]) -> bool:
         return True
     known = {value for view in others for value in view.values}
     return None in known or any(v in known for change in hop.changes for v, _ in change.values)
+
+
+def _spliced(feeding: View, others: Sequence[View], after: View) -> bool:
+    """Whether content that only another attempt brought stands in the answer: it is made of several then."""
+    here = {value for value in after.values if after.content.get(value or 0)} - set(feeding.values)
+    return any(here & set(view.values) for view in others)
 
 
 def _continued(views: Sequence[View], after: View) -> bool:

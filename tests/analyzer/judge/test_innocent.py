@@ -9,7 +9,18 @@ import pytest
 
 from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, PROVIDER_NAME, REASONING, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, FINISHED, LEG, Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import (
+    DELIVERED_BY_SDK,
+    FINISHED,
+    LEG,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    recorder_id,
+    used,
+)
 
 ANSWER = answer(range(1, 21))
 DONE, ERROR_EVENT = Event(parts=TERMINAL), Event(parts=ERROR)
@@ -157,3 +168,14 @@ def test_an_unknown_format_that_a_gateway_rewrites() -> None:
     assert findings(judge(path(ANSWER, rewritten, None, **how), settled=True)) == []
     swallowed = [*ANSWER[:6], *ANSWER[7:]]
     assert findings(judge(path(ANSWER, swallowed, None, **how), settled=True)) == [("gap", ["gateway"], "certain")]
+
+
+def test_an_answer_made_of_two_attempts() -> None:
+    """A gateway that goes on with the rest of another answer where the first one broke: it said what it read."""
+    first, second = ANSWER[:5], [ANSWER[0], *(Event(600 + i) for i in range(19)), *ANSWER[-2:]]
+    legs = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+    blocks = path(None, [*first, *second[5:]], None, egress=How("egress", legs=legs, expected=("ingress",)))
+    for number, read in enumerate((first, second)):
+        blocks += How("ingress", leg=number).blocks(read)
+    verdict = judge(blocks, settled=True)
+    assert (findings(verdict), verdict["integrity"]) == ([], "unproven")
