@@ -1,4 +1,4 @@
-"""`python -m bench`: the table, and the figures as JSON with `--json FILE`. A missed target is said; with `--strict` it is exit 1."""
+"""`python -m bench`: the table, and the figures as JSON with `--json FILE`; with `--strict` a miss is exit 1."""
 
 from __future__ import annotations
 
