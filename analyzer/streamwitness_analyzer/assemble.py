@@ -18,4 +18,4 @@ wall: Final[Callable[[], int]] = time.time_ns
 def steps_of(store: Store, settings: AnalyzerSettings | UpSettings) -> Steps:
     """The numbered steps on this store, with the real judge."""
     patience = Patience(int(settings.settle_after * NANOSECONDS), int(settings.idle_after * NANOSECONDS))
-    return Steps(store, Life(judge, patience), wall)
+    return Steps(store, Life(judge, patience), wall, settings.max_blocks)

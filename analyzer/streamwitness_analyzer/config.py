@@ -22,6 +22,7 @@ _DRIVERS: Final = {
 
 _SETTLE_AFTER: Final = "seconds after the first closing record until a verdict is final without the rest"
 _IDLE_AFTER: Final = "seconds of silence after which a stream that never closed is given up"
+_MAX_BLOCKS: Final = "records kept of one stream; what comes beyond is counted, and the stream stays unproven"
 _QUERY_KEY: Final = "key that readers of verdicts must send; empty: whoever reaches the port"
 
 
@@ -39,6 +40,7 @@ class AnalyzerSettings:
     group: str = setting("streamwitness-analyzer", "consumer group that shares the partitions")
     settle_after: float = setting(30.0, _SETTLE_AFTER)
     idle_after: float = setting(900.0, _IDLE_AFTER)
+    max_blocks: int = setting(20_000, _MAX_BLOCKS)
     default_role: str = setting("", "what a record without a role may testify for: gateway, client or any")
     host: str = setting("127.0.0.1", "address to answer queries on")
     port: int = setting(4319, "port to answer queries on; 0 takes a free one")
@@ -65,6 +67,7 @@ class UpSettings:
     database: str = setting("streamwitness.db", "SQLite file, or postgresql://user@host/name")
     settle_after: float = setting(30.0, _SETTLE_AFTER)
     idle_after: float = setting(900.0, _IDLE_AFTER)
+    max_blocks: int = setting(20_000, _MAX_BLOCKS)
     query_key: str = setting("", _QUERY_KEY, secret=True)
 
     def __post_init__(self) -> None:
@@ -86,6 +89,7 @@ class ReaderSettings:
 def _check(settings: AnalyzerSettings | UpSettings) -> None:
     require(settings.settle_after >= 0, "settle_after", settings.settle_after, "0 or more seconds")
     require(settings.idle_after >= 0, "idle_after", settings.idle_after, "0 or more seconds")
+    require(settings.max_blocks > 0, "max_blocks", settings.max_blocks, "a number above 0")
     require(0 <= settings.port <= 65535, "port", settings.port, "0 to 65535")
     try:
         database_url(settings.database)

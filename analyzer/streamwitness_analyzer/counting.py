@@ -80,6 +80,9 @@ MISSING_POINTS: Final = Metric(
 CONFLICTS: Final = Metric("stream_telemetry_conflicts_total", "Witnesses set aside because they contradict themselves.")
 OBSERVER_FAULTS: Final = Metric("stream_telemetry_observer_faults_total", "Points whose own observer failed.")
 DROPPED_BLOCKS: Final = Metric("stream_telemetry_dropped_blocks_total", "Blocks that full export queues dropped.")
+EXCESS_BLOCKS: Final = Metric(
+    "stream_telemetry_excess_blocks_total", "Blocks that came beyond `max_blocks` of their stream, and were not stored."
+)
 UNDECODABLE: Final = Metric("stream_undecodable_messages_total", "Kafka messages moved to the dead topic.")
 REFUSED_SPANS: Final = Metric("stream_refused_spans_total", "Invalid spans left out of otherwise good messages.")
 JUDGE_FAILURES: Final = Metric("stream_judge_failures_total", "Streams that the judge failed on: a defect of ours.")
@@ -96,6 +99,7 @@ METRICS: Final = (
     CONFLICTS,
     OBSERVER_FAULTS,
     DROPPED_BLOCKS,
+    EXCESS_BLOCKS,
     UNDECODABLE,
     REFUSED_SPANS,
     JUDGE_FAILURES,

@@ -36,6 +36,7 @@ def unjudged(stream: str, state: str, blocks: int) -> dict[str, Any]:
             "refused_blocks": 0,
             "observer_faults": 0,
             "dropped_blocks": 0,
+            "excess_blocks": 0,
         },
         "labels": {},
         "counts": {"sent": None, "used": None},

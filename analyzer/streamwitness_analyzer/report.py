@@ -23,6 +23,7 @@ _TELEMETRY: Final = {
     "conflicts": "witnesses set aside because they contradict themselves",
     "observer_faults": "points whose own observer failed",
     "dropped_blocks": "records dropped by full queues",
+    "excess_blocks": "records beyond what is kept of one stream",
 }
 _COLOURS: Final = {"intact": "green", "damaged": "red", "unproven": "yellow"}
 
@@ -87,7 +88,7 @@ def _why(why: Document, style: Style) -> Iterator[str]:
 def _notes(document: Document, style: Style) -> Iterator[str]:
     notes = [note["sentence"] for note in document["notes"]]
     telemetry = document["telemetry"]
-    notes += [f"{telemetry[name]} {words}" for name, words in _TELEMETRY.items() if telemetry[name]]
+    notes += [f"{telemetry[name]} {words}" for name, words in _TELEMETRY.items() if telemetry.get(name)]
     if telemetry["missing_points"]:
         notes.append(f"no complete record of: {_joined(telemetry['missing_points'])}")
     if notes:

@@ -37,8 +37,10 @@ class Judge(Protocol):
 
     JUDGE_VERSION: int
 
-    def judge(self, blocks: Sequence[Block], *, settled: bool, expired: bool = False) -> dict[str, Any]:
-        """The verdict document on these blocks, without `state` and `revision`."""
+    def judge(
+        self, blocks: Sequence[Block], *, settled: bool, expired: bool = False, excess: int = 0
+    ) -> dict[str, Any]:
+        """The verdict document on these blocks, without `state` and `revision`; `excess` more came and are not held."""
 
     def all_closed(self, blocks: Sequence[Block]) -> bool:
         """Whether every expected point has closed, with no block missing."""
@@ -94,7 +96,8 @@ class Life:
             settled = state.state in FINAL or expired or self.judge.all_closed(blocks)
             if not settled and not state.closing:
                 return Change(state.id, "open", state.revision, expired, when)
-            document = json.loads(json.dumps(self.judge.judge(blocks, settled=settled, expired=expired)))
+            verdict = self.judge.judge(blocks, settled=settled, expired=expired, excess=state.excess)
+            document = json.loads(json.dumps(verdict))
         except Exception:  # a defect of the judge must not stop every other stream: the row says so, and is counted
             _log.exception("the judge failed on stream %s; its blocks are kept", state.id)
             return _failed(state)

@@ -3,7 +3,7 @@
     1 poll           messages of some partitions                               (consumer.py)
     2 decode         each alone; what cannot be decoded is set apart
     3 lock           upsert the row of every stream of the batch, in sorted order
-    4 insert         the blocks; equal content that is there already is ignored
+    4 insert         the blocks; equal content that is there already is ignored, what a stream has no room for counted
     5 judge          read each stream's blocks, now that nobody else can add to them
     6 write          changed verdicts, counts, and the next offset by compare-and-set on (offset, epoch)
     7 commit
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .counting import add
+from .counting import EXCESS_BLOCKS, add, one
 from .settle import FINAL, Life
 from .settle import due as due_at
 from .store import Change, Counts, Move, Received, Seen, Store, StreamState, Transaction
@@ -37,11 +37,15 @@ def _nothing(_step: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps 3 to 7 on one store. `wall` tells the time (Unix ns); `done` is told each finished step."""
+    """Steps 3 to 7 on one store. `wall` tells the time (Unix ns); `done` is told each finished step.
+
+    `max_blocks` bounds what is kept of one stream: each batch judges all of it anew, and the sender chooses the stream.
+    """
 
     store: Store
     life: Life
     wall: Callable[[], int]
+    max_blocks: int = 20_000
     done: Hook = _nothing
 
     def ingest(self, received: Sequence[Received], moves: Sequence[Move] = (), counts: Counts | None = None) -> None:
@@ -53,7 +57,7 @@ class Steps:
         with self.store.write() as transaction:
             states = transaction.lock_seen(_seen(received))  # 3
             self.done(3)
-            news = transaction.insert_blocks(received)  # 4
+            news = self._insert(transaction, received, states, total)  # 4
             self.done(4)
             changes = self._judge(transaction, [states[id_] for id_ in sorted(news)])  # 5
             self.done(5)
@@ -61,6 +65,23 @@ class Steps:
             transaction.move(moves)
             self.done(6)
         self.done(7)  # 7: the transaction has committed
+
+    def _insert(
+        self, transaction: Transaction, received: Sequence[Received], states: dict[str, StreamState], total: Counts
+    ) -> set[str]:
+        """The streams to judge: those with a new block, and those that have their fill since this batch.
+
+        Later excess is counted on the row alone: to judge for each batch of it is what the bound is there to prevent.
+        """
+        fit, excess = transaction.fitting(received, self.max_blocks)
+        news = transaction.insert_blocks(fit)
+        transaction.exceed(excess)
+        for id_, count in excess.items():
+            if not states[id_].excess:
+                news.add(id_)
+            states[id_] = states[id_]._replace(excess=states[id_].excess + count)
+        add(total, one(EXCESS_BLOCKS, excess.total()))
+        return news
 
     def settle(self, watermark: int) -> int:
         """Settle what the watermark has made due, in batches; the number of streams looked at."""

@@ -44,7 +44,16 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "keys",
         "default_role",
     ),
-    "analyzer": ("database", "group", "settle_after", "idle_after", "default_role", "query_key", "server"),
+    "analyzer": (
+        "database",
+        "group",
+        "settle_after",
+        "idle_after",
+        "max_blocks",
+        "default_role",
+        "query_key",
+        "server",
+    ),
     "tests": ("require",),
 }
 """Every setting of every part. A variable of another part is no typo; a test holds this table to the classes."""

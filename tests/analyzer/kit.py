@@ -99,7 +99,9 @@ class PlainJudge:
         expected = {sc.POINTS[bit] for item in blocks for bit in range(6) if item.expected >> bit & 1}
         return bool(blocks) and expected <= {item.point for item in blocks if item.final}
 
-    def judge(self, blocks: Sequence[Block], *, settled: bool, expired: bool = False) -> dict[str, Any]:
+    def judge(
+        self, blocks: Sequence[Block], *, settled: bool, expired: bool = False, excess: int = 0
+    ) -> dict[str, Any]:
         """A whole verdict document, made by counting."""
         if blocks and blocks[0].stream == self.fails_on:
             raise RuntimeError("a defect of the judge")
@@ -113,7 +115,7 @@ class PlainJudge:
             "stream": blocks[0].stream,
             "judge_version": self.JUDGE_VERSION,
             "ending": {"class": ending[0], "group": ending[1], "by": None, "finish": "stop", "after": 3, "reason": ""},
-            "integrity": "damaged" if lost else "unproven" if missing or not settled else "intact",
+            "integrity": "damaged" if lost else "unproven" if missing or excess or not settled else "intact",
             "headline": f"{lost} LOST",
             "summary": "",
             "short": f"{lost} lost",
@@ -128,6 +130,7 @@ class PlainJudge:
                 "conflicts": len(blocks) - len({(item.recorder, item.index, item.summary) for item in blocks}),
                 "observer_faults": 0,
                 "dropped_blocks": 0,
+                "excess_blocks": excess,
             },
             "labels": {"provider": "openai", "model": "m", "client": "httpx", "service": "shop"},
             "counts": {"sent": events.get("egress", 0), "used": events.get("wire", 0)},

@@ -38,6 +38,7 @@ def test_an_unknown_database_is_refused(name: str) -> None:
         (AnalyzerSettings, "default_role", "root", "gateway"),
         (AnalyzerSettings, "port", "70000", "0 to 65535"),
         (AnalyzerSettings, "database", "mysql://user:secret@x/y", "no database is called 'mysql'"),
+        (UpSettings, "max_blocks", "0", "a number above 0"),
         (UpSettings, "idle_after", "-1", "--idle-after"),
         (ReaderSettings, "server", "localhost", "http://host:port"),
     ],

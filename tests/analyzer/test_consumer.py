@@ -213,7 +213,7 @@ def test_a_database_that_is_away_loses_and_skips_nothing(
         if step == 5 and next(failures, None) is not None:
             raise OperationalError("statement", {}, Exception("gone away"))
 
-    steps = Steps(store, Life(PlainJudge(), Patience()), time.time_ns, flaky)
+    steps = Steps(store, Life(PlainJudge(), Patience()), time.time_ns, done=flaky)
     for n in (1, 2):
         send(producer, settings.topic, otlp([block(n, "egress", final=True), block(n, "wire", final=True)]), "k")
     with consuming(settings, store, steps=steps):

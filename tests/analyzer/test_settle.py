@@ -11,7 +11,7 @@ from streamwitness_analyzer.store import Change, Document, Received, StreamState
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, stream_id
 
 PATIENCE = Patience(settle_after=30 * SECOND, idle_after=900 * SECOND)
-NEW = StreamState(stream_id(1), "open", 0, False, False, START, START, None)
+NEW = StreamState(stream_id(1), "open", 0, False, False, START, START, None, 0)
 
 
 @dataclass
@@ -113,7 +113,7 @@ def test_an_unchanged_document_is_no_revision() -> None:
     """A late block that tells nothing new leaves everything as it is."""
 
     class Deaf(PlainJudge):
-        def judge(self, blocks: object, *, settled: bool, expired: bool = False) -> Document:
+        def judge(self, blocks: object, *, settled: bool, expired: bool = False, excess: int = 0) -> Document:
             return super().judge(blocks, settled=settled, expired=expired) | {"blocks": 0}  # type: ignore[arg-type]
 
     stream = Stream(Life(Deaf(), PATIENCE))

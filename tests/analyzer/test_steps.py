@@ -6,14 +6,15 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from streamwitness_analyzer.counting import ENDED, GAPS
+from streamwitness.blocks import Block
+from streamwitness_analyzer.counting import ENDED, EXCESS_BLOCKS, GAPS
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded
 from streamwitness_analyzer.store import store as store_module
@@ -93,6 +94,29 @@ def test_a_failed_stream_recovers_with_a_mended_judge(store: Store) -> None:
     steps(store, judge=PlainJudge(fails_on=stream_id(1))).ingest(damaged(1))
     steps(store).ingest([Received(block(1, "applied", rows=1, final=True), START)])
     assert final_state(store)["streams"] == [(stream_id(1), "settled", 1)]
+
+
+def test_a_stream_without_end_is_bounded(store: Store) -> None:
+    """Beyond its bound a stream keeps nothing and proves no integrity; every further block is counted, none judged."""
+    judged: list[int] = []
+
+    class Counting(PlainJudge):
+        def judge(self, blocks: Sequence[Block], **options: Any) -> dict[str, Any]:
+            judged.append(len(blocks))
+            return super().judge(blocks, **options)
+
+    bounded = steps(store, judge=Counting(), max_blocks=3)
+    whole = [block(1, "egress", final=True), block(1, "wire", final=True)]
+    bounded.ingest([Received(item, START) for item in whole])
+    assert final_state(store)["verdicts"][stream_id(1), 1]["integrity"] == "intact"
+    for n in range(10):
+        bounded.ingest([Received(block(1, "parsed", index=n, position=3 * n), START) for n in (n, n + 1)])
+    bounded.ingest([Received(item, START) for item in whole])
+    after = final_state(store)
+    assert judged == [2, 3]
+    assert after["counters"][EXCESS_BLOCKS.name, ""] == 19
+    document = after["verdicts"][stream_id(1), 2]
+    assert (document["integrity"], document["telemetry"]["excess_blocks"]) == ("unproven", 1)
 
 
 def test_a_zombie_changes_nothing(store: Store) -> None:

@@ -15,15 +15,16 @@ from .view import ContradictionError
 __all__ = ["JUDGE_VERSION", "all_closed", "judge", "table"]
 
 
-def judge(blocks: Sequence[Block], *, settled: bool, expired: bool = False) -> dict[str, Any]:
+def judge(blocks: Sequence[Block], *, settled: bool, expired: bool = False, excess: int = 0) -> dict[str, Any]:
     """The verdict on one stream, whose blocks may come in any order and more than once.
 
     `settled`: nothing more is waited for, so what rests on silence may be said. `expired`: that is so because time
-    ran out. The result holds JSON types only, and is the same for the same set of blocks.
+    ran out. `excess`: how many more blocks came than are held. The result holds JSON types only, and is the same for
+    the same set of blocks.
     """
     distrusted: frozenset[str] = frozenset()
     while True:
         try:
-            return document(collect(blocks, distrusted), blocks, settled=settled or expired)
+            return document(collect(blocks, distrusted), blocks, settled=settled or expired, excess=excess)
         except ContradictionError as error:
             distrusted |= {error.witness}

@@ -30,7 +30,7 @@ _SHORT: Final = frozenset(("length", "content_filter"))
 _DAMAGING: Final = frozenset(("certain", "narrowed"))
 
 
-def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) -> dict[str, Any]:
+def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
     """The verdict on one stream's testimony. Before the settlement nothing in it rests on silence."""
     every = [path for exchange in testimony.exchanges for path in paths(exchange)]
     found = [finding for path in every for finding in findings_of(path)]
@@ -38,7 +38,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
     main = _main(every)
     ending = _row(main, settled)
     missing = _missing(testimony.exchanges)
-    integrity = _integrity(every, found, missing, settled)
+    integrity = _integrity(every, found, missing, settled and not excess)
     sent, used = counts(main) if main else (None, None)
     notes = _notes(every, main)
     said = _said(ending, integrity, found, main)
@@ -54,8 +54,8 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool) ->
         "findings": [finding.document() for finding in found],
         "notes": notes,
         "points": _points(testimony.exchanges, every),
-        "why": _why(every, found, missing),
-        "telemetry": _telemetry(testimony, missing),
+        "why": _why(every, found, missing, excess),
+        "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},
         "started_ns": min((b.start_ns for b in blocks if b.start_ns), default=0),
@@ -122,13 +122,11 @@ def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
     return [(e.id, point) for e in exchanges for point in POINTS if point in e.expected and (e.id, point) not in held]
 
 
-def _integrity(
-    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], settled: bool
-) -> str:
+def _integrity(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], final: bool) -> str:
     if any(finding.fault.confidence in _DAMAGING for finding in found):
         return "damaged"
     proven = bool(every) and not missing and all(_proven(path) for path in every)
-    return "intact" if proven and settled else "unproven"
+    return "intact" if proven and final else "unproven"
 
 
 def _proven(path: Path) -> bool:
@@ -318,7 +316,9 @@ def _as_far(main: Path | None) -> str:
     return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
 
 
-def _why(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _why(
+    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], excess: int
+) -> dict[str, Any]:
     order: tuple[Component, ...] = ("source", "gateway", "transport", "parser", "reducer")
     blamed = {c for finding in found for c in finding.fault.suspects}
     intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
@@ -329,5 +329,6 @@ def _why(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tupl
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {step.hop.reason}")
     unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
+    unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else {"seen": "", "missing": ""}
     return {**evidence, "cleared": [c for c in order if c in intact - blamed], "unknown": list(dict.fromkeys(unknown))}

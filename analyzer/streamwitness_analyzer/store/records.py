@@ -49,6 +49,7 @@ class StreamState(NamedTuple):
     first_received: int
     last_received: int
     due: int | None
+    excess: int
 
 
 @dataclass(frozen=True, slots=True)

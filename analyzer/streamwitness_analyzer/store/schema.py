@@ -25,6 +25,7 @@ streams = sa.Table(
     sa.Column("first_received", sa.BigInteger, nullable=False),
     sa.Column("last_received", sa.BigInteger, nullable=False),
     sa.Column("due", sa.BigInteger),
+    sa.Column("excess", sa.BigInteger, nullable=False),
     sa.Column("settled_at", sa.BigInteger),
     sa.Column("ending", sa.String(64)),
     sa.Column("ending_group", sa.String(64)),
@@ -43,7 +44,8 @@ streams = sa.Table(
 )
 """One row a stream; its state is one of vocabulary.STATES.
 
-`due` is when the watermark settles it (null: settled); the columns behind `settled_at` are copied from the verdict.
+`due` is when the watermark settles it (null: settled), `excess` how many blocks came when it had its fill; the columns
+behind `settled_at` are copied from the verdict.
 """
 
 blocks = sa.Table(

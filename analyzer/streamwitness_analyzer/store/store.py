@@ -7,6 +7,7 @@ verdicts, counters (sorted), offsets (sorted). So two analyzers wait for each ot
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +16,8 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as _postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as _sqlite_insert
+
+from streamwitness.blocks import Block
 
 from . import codec
 from .engine import WRITE, open_engine
@@ -26,6 +29,8 @@ _CHUNK: Final = 500
 
 _STATE_COLUMNS: Final = tuple(streams.c[name] for name in StreamState._fields)
 _T = TypeVar("_T")
+_Key = tuple[str, int, bool, bytes]
+_KEY: Final = tuple(blocks.primary_key)
 
 
 class Store:
@@ -91,6 +96,35 @@ class Transaction:
             query = sa.select(*_STATE_COLUMNS).where(streams.c.id.in_(chunk)).order_by(streams.c.id).with_for_update()
             out.update((row.id, StreamState(*row)) for row in self._connection.execute(query))
         return out
+
+    def fitting(self, received: Sequence[Received], most: int) -> tuple[list[Received], Counter[str]]:
+        """The blocks that their streams hold already or have room for (`most` each); of each how many do not fit.
+
+        Of what is stored only keys are counted, on an index.
+        """
+        coming = Counter(item.block.stream for item in received)
+        room = {id_: most - held for id_, held in self._held(coming).items()}
+        crowded = {id_ for id_, count in coming.items() if count > room[id_]}
+        known = self._known([item for item in received if item.block.stream in crowded])
+        fit: list[Received] = []
+        excess: Counter[str] = Counter()
+        for item in received:
+            stream, key = item.block.stream, _key(item.block)
+            if stream not in crowded or key in known:
+                fit.append(item)
+            elif room[stream] > 0:
+                room[stream] -= 1
+                known.add(key)
+                fit.append(item)
+            else:
+                excess[stream] += 1
+        return fit, excess
+
+    def exceed(self, excess: Mapping[str, int]) -> None:
+        """Note on the streams' rows how many blocks more were not stored."""
+        for id_, count in sorted(excess.items()):
+            more = sa.update(streams).where(streams.c.id == id_).values(excess=streams.c.excess + count)
+            self._connection.execute(more)
 
     def insert_blocks(self, received: Sequence[Received]) -> set[str]:
         """Store blocks; equal content that is there already is ignored. The streams that got something new."""
@@ -181,6 +215,22 @@ class Transaction:
         query = sa.select(sa.func.min(offsets.c.watermark)).where(offsets.c.topic == topic)
         return int(self._connection.execute(query).scalar() or 0)
 
+    def _held(self, ids: Iterable[str]) -> dict[str, int]:
+        """How many blocks of each stream are stored."""
+        out = dict.fromkeys(ids, 0)
+        for chunk in _chunks(sorted(out)):
+            query = sa.select(blocks.c.stream, sa.func.count().label("n")).where(blocks.c.stream.in_(chunk))
+            out.update((row.stream, row.n) for row in self._connection.execute(query.group_by(blocks.c.stream)))
+        return out
+
+    def _known(self, received: Sequence[Received]) -> set[_Key]:
+        """The keys of those of these blocks that are stored."""
+        out: set[_Key] = set()
+        for chunk in _chunks(received):
+            query = sa.select(*_KEY).where(sa.tuple_(*_KEY).in_([_key(item.block) for item in chunk]))
+            out.update((*row[:3], bytes(row.hash)) for row in self._connection.execute(query))
+        return out
+
     def _write_verdict(self, stream: str, revision: int, document: Document) -> None:
         body = {"judge_version": document["judge_version"], "document": json.dumps(document, sort_keys=True)}
         statement = self._insert(verdicts).values(stream=stream, revision=revision, **body)
@@ -211,6 +261,7 @@ def _new_stream(id_: str, seen: Seen) -> dict[str, Any]:
         "closing": seen.closing,
         "first_received": seen.first,
         "last_received": seen.last,
+        "excess": 0,
     }
 
 
@@ -220,6 +271,10 @@ def _pick(condition: Any, new: Any, old: Any, name: str) -> Any:
 
 def _is(held: Offset) -> tuple[Any, Any]:
     return offsets.c.topic == held.topic, offsets.c.partition == held.partition
+
+
+def _key(block: Block) -> _Key:
+    return block.recorder, block.index, block.summary, codec.content_hash(block)
 
 
 def _block_row(item: Received) -> dict[str, Any]:

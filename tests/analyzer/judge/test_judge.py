@@ -289,3 +289,12 @@ def test_a_healthy_stream_is_judged_without_opening_its_rows(monkeypatch: pytest
 
     monkeypatch.setattr("streamwitness_analyzer.judge.view.Opened.__init__", lambda self, view: opened(view))
     assert judge(seen(ANSWER), settled=True)["integrity"] == "intact"
+
+
+def test_more_blocks_than_are_kept_prove_nothing_intact() -> None:
+    """What is held says what it says; that nothing else happened is not said any more."""
+    whole = judge(seen(ANSWER), settled=True)
+    more = judge(seen(ANSWER), settled=True, excess=7)
+    assert (whole["integrity"], more["integrity"], more["ending"]) == ("intact", "unproven", whole["ending"])
+    assert more["telemetry"] == whole["telemetry"] | {"excess_blocks": 7}
+    assert "more records came than are kept of one stream" in more["why"]["unknown"]

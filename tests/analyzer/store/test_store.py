@@ -67,6 +67,20 @@ def test_different_content_under_one_key_is_kept(store: Store) -> None:
         assert len(transaction.blocks_of([stream_id(1)])[stream_id(1)]) == 2
 
 
+def test_a_stream_has_room_for_so_many_blocks(store: Store) -> None:
+    """What it holds already always fits; what is new fits as far as there is room, each stream for itself."""
+    held = [Received(block(1, "wire", index=n, position=3 * n), 1) for n in range(4)]
+    other = Received(block(2, "wire"), 1)
+    with store.write() as transaction:
+        transaction.lock_seen({stream_id(1): Seen(1, 1)})
+        transaction.insert_blocks(held[:2])
+        assert transaction.fitting([*held, other], 3) == ([*held[:3], other], {stream_id(1): 1})
+        assert transaction.fitting([held[3], held[3]], 3) == ([held[3], held[3]], {})
+        transaction.exceed({stream_id(1): 2})
+        transaction.exceed({stream_id(1): 3})
+        assert transaction.lock([stream_id(1)])[stream_id(1)].excess == 5
+
+
 def test_seeing_again_widens_the_span_and_never_opens_what_closed(store: Store) -> None:
     """First and last arrival are the extremes; `closing` stays."""
     with store.write() as transaction:
@@ -178,7 +192,7 @@ def test_hostile_labels_are_stored_harmlessly(store: Store) -> None:
     """NUL and overlong text in a label: PostgreSQL would refuse the whole batch."""
 
     class Labelling(PlainJudge):
-        def judge(self, blocks: object, *, settled: bool, expired: bool = False) -> dict[str, object]:
+        def judge(self, blocks: object, *, settled: bool, expired: bool = False, excess: int = 0) -> dict[str, object]:
             labels = {"client": "a\x00b" + "x" * 500, "provider": 7, "model": None}
             return super().judge(blocks, settled=settled, expired=expired) | {"labels": labels}  # type: ignore[arg-type]
 
