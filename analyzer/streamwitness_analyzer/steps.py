@@ -3,7 +3,7 @@
     1 poll           messages of some partitions                               (consumer.py)
     2 decode         each alone; what cannot be decoded is set apart
     3 lock           upsert the row of every stream of the batch, in sorted order
-    4 insert         the blocks; equal content that is there already is ignored, what a stream has no room for counted
+    4 insert         the blocks; of equal copies the one with a role; what a stream has no room for is counted
     5 judge          read each stream's blocks, now that nobody else can add to them
     6 write          changed verdicts, counts, and the next offset by compare-and-set on (offset, epoch)
     7 commit

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,19 @@ def test_a_failed_stream_recovers_with_a_mended_judge(store: Store) -> None:
     steps(store, judge=PlainJudge(fails_on=stream_id(1))).ingest(damaged(1))
     steps(store).ingest([Received(block(1, "applied", rows=1, final=True), START)])
     assert final_state(store)["streams"] == [(stream_id(1), "settled", 1)]
+
+
+def test_a_vouched_copy_is_judged(store: Store) -> None:
+    """What a stock collector brought first is settled without anybody's word; the copy with a role corrects it."""
+
+    class Telling(PlainJudge):
+        def judge(self, blocks: Sequence[Block], **options: Any) -> dict[str, Any]:
+            return super().judge(blocks, **options) | {"roles": sorted(str(item.role) for item in blocks)}
+
+    for role in (None, "any"):
+        steps(store, judge=Telling()).ingest([Received(replace(i.block, role=role), i.received) for i in damaged(1)])
+    after = final_state(store)["verdicts"]
+    assert [after[stream_id(1), n]["roles"] for n in (1, 2)] == [["None", "None"], ["any", "any"]]
 
 
 def test_a_stream_without_end_is_bounded(store: Store) -> None:

@@ -57,10 +57,14 @@ blocks = sa.Table(
     sa.Column("hash", _Hash, primary_key=True),
     sa.Column("stream", _Hex, nullable=False),
     sa.Column("received", sa.BigInteger, nullable=False),
+    sa.Column("role", sa.String(16)),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Index("blocks_stream", "stream"),
 )
-"""One row a block. The hash is in the key so that contradicting blocks are both kept, for the judge to see."""
+"""One row a block. The hash is in the key so that contradicting blocks are both kept, for the judge to see.
+
+`role` is null where nobody vouched for it.
+"""
 
 findings = sa.Table(
     "findings",

@@ -127,11 +127,19 @@ class Transaction:
             self._connection.execute(more)
 
     def insert_blocks(self, received: Sequence[Received]) -> set[str]:
-        """Store blocks; equal content that is there already is ignored. The streams that got something new."""
+        """Store blocks; equal content that is there already is ignored. The streams that got something new.
+
+        That somebody vouches for a block is news: the copy that came with a role replaces the one that had none.
+        """
         changed: set[str] = set()
-        for chunk in _chunks(received):
+        for chunk in _chunks(_best_copies(received)):
             statement = self._insert(blocks).values([_block_row(item) for item in chunk])
-            statement = statement.on_conflict_do_nothing().returning(blocks.c.stream)
+            new = statement.excluded
+            statement = statement.on_conflict_do_update(
+                index_elements=list(_KEY),
+                set_={"role": new.role, "body": new.body},
+                where=sa.and_(blocks.c.role.is_(None), new.role.is_not(None)),
+            ).returning(blocks.c.stream)
             changed.update(self._connection.execute(statement).scalars())
         return changed
 
@@ -277,6 +285,16 @@ def _key(block: Block) -> _Key:
     return block.recorder, block.index, block.summary, codec.content_hash(block)
 
 
+def _best_copies(received: Iterable[Received]) -> list[Received]:
+    """One copy of each block, the first that has a role: a statement may not write one row twice."""
+    chosen: dict[_Key, Received] = {}
+    for item in received:
+        known = chosen.setdefault(_key(item.block), item)
+        if known.block.role is None and item.block.role is not None:
+            chosen[_key(item.block)] = item
+    return list(chosen.values())
+
+
 def _block_row(item: Received) -> dict[str, Any]:
     block = item.block
     return {
@@ -286,6 +304,7 @@ def _block_row(item: Received) -> dict[str, Any]:
         "hash": codec.content_hash(block),
         "stream": block.stream,
         "received": item.received,
+        "role": block.role,
         "body": codec.encode(block),
     }
 

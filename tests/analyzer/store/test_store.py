@@ -59,6 +59,19 @@ def test_equal_content_by_another_road_is_no_second_block(store: Store) -> None:
         assert transaction.insert_blocks([Received(again, 2)]) == set()
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_vouched_copy_stands_whichever_comes_first(store: Store, together: bool) -> None:
+    """A stock collector's copy has no role: one that has is news, never the other way round, nor a second one."""
+    plain, vouched = (block(1, "wire", role=role, resource={"by": str(role)}) for role in (None, "client"))
+    with store.write() as transaction:
+        batches = [[plain, vouched]] if together else [[plain], [vouched]]
+        for batch in batches:
+            assert transaction.insert_blocks([Received(item, 1) for item in batch]) == {stream_id(1)}
+        for again in (plain, vouched, block(1, "wire", role="any")):
+            assert transaction.insert_blocks([Received(again, 2)]) == set()
+        assert transaction.blocks_of([stream_id(1)]) == {stream_id(1): [Received(vouched, 1)]}
+
+
 def test_different_content_under_one_key_is_kept(store: Store) -> None:
     """Both stay, for the judge to see the contradiction."""
     with store.write() as transaction:
