@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from streamwitness import semconv as sc
 from streamwitness_analyzer.config import AnalyzerSettings
-from streamwitness_analyzer.consumer import Consumer
+from streamwitness_analyzer.consumer import Consumer, _Assignment
 from streamwitness_analyzer.dead import PLACE_HEADER, REASON_HEADER
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
@@ -245,6 +247,42 @@ def test_kafka_is_told_the_offset(
             eventually(lambda: reader.committed(place) == 1)
     finally:
         reader.close()
+
+
+class Polled:
+    """A client library whose polls were written down beforehand; it remembers where it was told to go."""
+
+    def __init__(self, *polls: dict[TopicPartition, list[Any]]) -> None:
+        self.polls, self.sought = iter(polls), []
+
+    def poll(self, **_: Any) -> dict[TopicPartition, list[Any]]:
+        return next(self.polls)
+
+    def seek(self, place: TopicPartition, offset: int) -> None:
+        self.sought.append((place.partition, offset))
+
+    def commit_async(self, _: Any) -> None:
+        pass
+
+
+def test_records_polled_before_a_take_over_are_not_looked_at(store: Store) -> None:
+    """They are from where the library stood, not from where the database goes on: what lies between would be lost."""
+    settings = AnalyzerSettings(topic="t")
+    consumer = Consumer(settings, store, Steps(store, Life(PlainJudge(), Patience()), lambda: 0), lambda: -1, Event())
+    place = TopicPartition("t", 3)
+
+    def record(number: int) -> SimpleNamespace:
+        value = otlp([block(number + 1, "egress")])
+        return SimpleNamespace(topic="t", partition=3, offset=number, value=value, headers=(), timestamp=1)
+
+    polled = Polled({place: [record(5)]}, {place: [record(0)]})
+    assignment = _Assignment()
+    assignment.on_partitions_assigned([place])
+    consumer._turn(polled, assignment)
+    assert (states(store), polled.sought) == ({}, [(3, 0)])
+    consumer._turn(polled, assignment)
+    assert states(store) == {stream_id(1): "open"}
+    assert consumer._held[3].next == 1
 
 
 def test_the_dead_topic_is_named_after_the_topic() -> None:

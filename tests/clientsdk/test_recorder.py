@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import threading
 
@@ -243,6 +244,33 @@ def test_inert_in_a_forked_child(sink):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     recorder.close(6 * SECOND, "eof")
     assert sink.blocks[-1].totals["events"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("method", ["event", "tick", "close"])
+def test_a_forked_child_does_not_wait_for_the_parents_lock(sink, method):
+    """A thread of the parent was inside the recorder during the fork: in the child nobody will ever let go of it."""
+    recorder = make(sink)
+    inside, forked = threading.Event(), threading.Event()
+
+    def record():
+        with recorder._lock:
+            inside.set()
+            forked.wait()
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends a child that waits
+        arguments = {"event": (7 * SECOND, 1, sc.TEXT), "tick": (7 * SECOND,), "close": (7 * SECOND, "eof")}
+        getattr(recorder, method)(*arguments[method])
+        os._exit(0)
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_memory_is_flat_over_a_long_stream(sink):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -58,6 +59,27 @@ def test_a_reducer_that_raises(sink: MemorySink) -> None:
     assert list(block.columns()["parts"])[-1] == 0
     assert (block.end, block.end_detail, block.totals["events"]) == ("raised", "KeyError", 3)
     assert CANARY not in repr(block.attributes())
+
+
+def test_a_stream_closed_after_a_raise(sink: MemorySink) -> None:
+    """It gives up because its own code raised: that is how its record ends, though the point before says cancelled."""
+    chunks = watched()
+    report = applied(chunks)
+    with suppress(KeyError), report.event(next(chunks)):
+        raise KeyError(CANARY)
+    chunks.close()
+    ends = {point: (sink.closing(point).end, sink.closing(point).end_detail) for point in ("parsed", "applied")}
+    assert ends == {"parsed": ("cancelled", ""), "applied": ("raised", "KeyError")}
+
+
+def test_a_stream_that_ends_after_a_raise(sink: MemorySink) -> None:
+    """The application has read it to its end: what it raised of the last event did not stop anything."""
+    chunks = watched()
+    report = applied(chunks)
+    for chunk in chunks:
+        with suppress(KeyError), report.event(chunk):
+            raise KeyError(CANARY)
+    assert (sink.closing("applied").end, sink.closing("applied").totals["events"]) == ("eof", 9)
 
 
 def test_an_interruption_blames_nobody(sink: MemorySink) -> None:

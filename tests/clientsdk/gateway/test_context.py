@@ -105,3 +105,38 @@ def test_blocks_are_children_of_the_span_that_was_active() -> None:
         observer.close("eof")
     context = span.get_span_context()
     assert [block.context for block in sink.blocks] == [(context.trace_id, context.span_id), None]
+
+
+class Looked:
+    """A tap that counts how often it was looked at."""
+
+    end = None
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def look(self) -> None:
+        self.times += 1
+
+
+async def test_only_legs_read_on_the_answers_loop_are_caught_up_with() -> None:
+    """One that another thread reads, with a loop or without, may be looked at there at the same time."""
+    here = exchange()
+    own, thread, loop = Looked(), Looked(), Looked()
+
+    async def elsewhere() -> None:
+        here.reading(loop)  # type: ignore[arg-type]
+
+    here.reading(own)  # type: ignore[arg-type]
+    await asyncio.to_thread(here.reading, thread)
+    await asyncio.to_thread(lambda: asyncio.run(elsewhere()))
+    here.catch_up()
+    assert (own.times, thread.times, loop.times) == (1, 0, 0)
+
+
+def test_without_a_loop_nothing_is_caught_up_with() -> None:
+    """Nobody can tell then which thread reads."""
+    here, tap = exchange(), Looked()
+    here.reading(tap)  # type: ignore[arg-type]
+    here.catch_up()
+    assert tap.times == 0
