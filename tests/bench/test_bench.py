@@ -23,13 +23,12 @@ def counted() -> list[Figure]:
 def test_every_section_gives_its_figures(tmp_path, capsys):
     """A quick run of everything prints a line a figure, and the JSON says the same."""
     path = tmp_path / "results.json"
-    code = bench.main(["--quick", "--json", str(path)])
+    assert bench.main(["--quick", "--json", str(path)]) == 0
     found = json.loads(path.read_text())
     printed = capsys.readouterr().out
     assert all(list(figure) == KEYS for figure in found)
     assert [figure["name"] for figure in found if figure["name"] not in printed] == []
     assert all(f"-- {section}" in printed for section in bench.SECTIONS)
-    assert code == int(any(figure["met"] is False for figure in found))
 
 
 def test_rows_fit_in_sixteen_bytes_an_event(counted):
