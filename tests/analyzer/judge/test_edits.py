@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from random import Random
 
+import pytest
+
 from streamwitness_analyzer.judge.edits import distance, edits, matching
 
 
@@ -51,3 +53,25 @@ def test_matching_keeps_as_much_as_possible() -> None:
 def test_beyond_the_bound_nothing_is_searched() -> None:
     """Two sequences with nothing in common are given up, not compared for minutes."""
     assert edits(list(range(5000)), list(range(5000, 10000))) is None
+
+
+class Counted(int):
+    """An item that counts how often items are compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize("length", [190, 600, 2_000, 8_000, 24_000, 60_000])
+@pytest.mark.parametrize("lost", [1, 5, 20, 64, 65])
+def test_no_search_takes_long(length: int, lost: int) -> None:
+    """Rows are locked meanwhile: however long and alike the sequences are, found or given up, it is soon."""
+    a = [Counted(i % 2) for i in range(length)]
+    Counted.compared = 0
+    edits(a, a[: -2 * lost] + [Counted(0)] * lost)
+    assert Counted.compared < 100_000
