@@ -75,7 +75,7 @@ _FUNCTION_CALL: Final = ("function_call",)
 _MAX_TRACKED: Final = 1024
 """Choices of a response, and tool calls of a choice, that are told apart; a real one has a handful."""
 _MAX_LABEL: Final = 256
-"""Characters of a model's name or a response's id that are kept."""
+"""Characters of a model's name, of a response's or a call's id that are kept; no two are told apart by more."""
 _INT64: Final = 1 << 63
 _TERMINAL: Final = Reading(TERMINAL)
 _MALFORMED: Final = Reading(MALFORMED)
@@ -168,9 +168,9 @@ class OpenAIChat:
         if chunk.x_groq is not None:
             parts |= self._read_groq(chunk.x_groq)
         if self.model is None and chunk.model:
-            self.model = chunk.model[:_MAX_LABEL]
+            self.model = _label(chunk.model)
         if self.response_id is None and chunk.id:
-            self.response_id = chunk.id[:_MAX_LABEL]
+            self.response_id = _label(chunk.id)
         if len(pieces) > 1:
             pieces = _merged(pieces)
         return _new(Reading, (parts, tuple(pieces))) if parts else _OTHER
@@ -257,7 +257,7 @@ def _read_delta(delta: Delta, state: _Choice, pieces: list[Piece]) -> int:
     if delta.refusal:
         parts |= _add(pieces, state, "refusal", delta.refusal)
     for call in delta.tool_calls or ():
-        key = call.index if call.index is not None else call.id or None
+        key = call.index if call.index is not None else _label(call.id) or None
         parts |= _read_call(state, key, call, pieces)
     if delta.function_call is not None:
         parts |= _read_call(state, _FUNCTION_CALL, Call(function=delta.function_call), pieces)
@@ -286,7 +286,7 @@ def _read_list(content: list[object], state: _Choice, pieces: list[Piece]) -> in
 
 def _read_call(state: _Choice, key: object, call: Call, pieces: list[Piece]) -> int:
     function = call.function or Function()
-    slot, new = state.tool(key, call.id, function.name)
+    slot, new = state.tool(key, _label(call.id), function.name)
     parts = TOOL_START if new else 0
     if function.name:
         parts |= TOOL_START
@@ -306,6 +306,10 @@ def _merged(pieces: list[Piece]) -> list[Piece]:
         known = merged.get(key)
         merged[key] = piece if known is None else piece._replace(content=known.content + piece.content)
     return list(merged.values())
+
+
+def _label(text: str | None) -> str | None:
+    return text if text is None else text[:_MAX_LABEL]
 
 
 def _count(tokens: int | None) -> int | None:

@@ -165,6 +165,19 @@ def test_deep_nesting_is_malformed_or_other_never_an_exception(inside: str, brac
     assert OpenAIChat().read(b"", data.encode()).parts in (sc.MALFORMED, sc.OTHER)
 
 
+def test_ids_are_cut() -> None:
+    """An id may be as long as an event: as much of it is kept as of every label, whether the call goes by it or not."""
+    profile = OpenAIChat()
+    long = "x" * 100_000
+    for n in range(3):
+        calls = [{"id": f"{n}{long}", "function": {"name": "f"}}, {"index": n, "id": f"{n}{long}"}]
+        profile.read_object({"id": long, "model": long, "choices": [{"index": 0, "delta": {"tool_calls": calls}}]})
+    choice = profile._choices[0]
+    assert len(choice._calls) == 6
+    kept = [profile.model, profile.response_id, *choice._calls, *(tool.id for tool in choice._calls.values())]
+    assert {len(text) for text in kept if isinstance(text, str)} == {256}
+
+
 def test_memory_is_bounded_whatever_the_provider_numbers() -> None:
     """Endless choices and tool calls are read, but not told apart for ever; completion is then never claimed."""
     profile = OpenAIChat()
