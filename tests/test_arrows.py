@@ -33,6 +33,7 @@ PURE = (
     "streamwitness.settings",
     "streamwitness.sums",
     "streamwitness_analyzer.judge",
+    "streamwitness_analyzer.vocabulary",
 )
 """The core without I/O (a name with everything below it): bytes, rows and a time go in, values come out."""
 

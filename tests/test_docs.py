@@ -17,7 +17,7 @@ from streamwitness.cli import build_parser, discover
 from streamwitness.runtime import ClientSettings
 from streamwitness.settings import NAMES, options, variable
 from streamwitness_analyzer.judge import endings, words
-from streamwitness_analyzer.vocabulary import KINDS
+from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
 from tests.docs import markdown
 from tests.docs.markdown import ROOT
 from tests.docs.setups import FAULTS, LOST, SETUPS, knowledge, verdict
@@ -126,14 +126,14 @@ def test_every_command_and_option_is_described(name: str) -> None:
 def test_every_ending_kind_and_note_is_described() -> None:
     """All words of a verdict, built or reserved, are in the design."""
     named = words_of(DESIGN)
-    every = {*endings.GROUPS, *endings.GROUPS.values(), *KINDS, *words.VERBS, *words.NOTES}
+    every = {*ENDINGS, *ENDINGS.values(), *KINDS, *words.VERBS, *words.NOTES}
     assert every - named == set()
 
 
 def test_reserved_words_are_not_concluded() -> None:
     """What the design calls reserved cannot come out of the tables, and what it does not call so can."""
     reached = {row.ending for *_, row in endings.table()} - {None}
-    assert set(endings.GROUPS) - reached == {"stalled", "stalled_before_first"}
+    assert set(ENDINGS) - reached == {"stalled", "stalled_before_first"}
     assert set(words.VERBS) <= set(KINDS)
 
 

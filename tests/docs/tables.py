@@ -20,7 +20,7 @@ from streamwitness_analyzer.judge import endings, words
 from streamwitness_analyzer.metrics import GAUGES
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
-from streamwitness_analyzer.vocabulary import KINDS
+from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
 from streamwitness_collector.metrics import OUTCOMES, Metrics
 from streamwitness_collector.otlp import REASONS
 from tests.docs.markdown import ROOT, files, generated, renewed, table, ticks
@@ -86,7 +86,7 @@ def _classes() -> str:
     reached = {row.ending for *_, row in endings.table()}
     rows = [
         (f"`{name}`", f"`{group}`", words.ENDED[name] if name in reached else "not concluded yet")
-        for name, group in endings.GROUPS.items()
+        for name, group in ENDINGS.items()
     ]
     return table(("ending", "group", "in a list"), rows)
 

@@ -12,30 +12,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-GROUPS: Final = {
-    "completed": "ok",
-    "client_cancelled": "cancellation",
-    "client_timeout": "cancellation",
-    "client_abandoned": "cancellation",
-    "client_gone": "cancellation",
-    "client_vanished": "client",
-    "client_parser_abort": "client",
-    "client_reducer_abort": "client",
-    "network_lost": "network",
-    "upstream_error": "upstream",
-    "upstream_truncated": "upstream",
-    "upstream_timeout": "upstream",
-    "upstream_rejected": "upstream",
-    "gateway_error": "gateway",
-    "gateway_truncated": "gateway",
-    "gateway_shutdown": "gateway",
-    "protocol_violation": "protocol",
-    "stalled_before_first": "stall",
-    "stalled": "stall",
-    "unwitnessed": "unknown",
-}
-"""Ending class → group."""
-
 INGRESS: Final = ("complete", "error", "cut", "broken", "timeout", "stopped", "rejected", "none")
 """complete: the completion rule was satisfied. error: an error event came. cut: a clean end before completion.
 broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""

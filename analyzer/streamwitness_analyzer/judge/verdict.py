@@ -15,11 +15,12 @@ from streamwitness.semconv import (
     RESPONSE_MODEL,
     Component,
 )
+from streamwitness_analyzer.vocabulary import ENDINGS
 
 from . import words
 from .cells import alone, draw
 from .counting import counts
-from .endings import GROUPS, OPEN, Row, ending_of
+from .endings import OPEN, Row, ending_of
 from .findings import Finding, findings_of
 from .path import Path, paths
 from .records import Exchange, Record, Testimony, dropped
@@ -87,7 +88,7 @@ def _main(every: Sequence[Path]) -> Path | None:
 def _ending(row: Row, main: Path | None) -> dict[str, Any]:
     return {
         "class": row.ending,
-        "group": GROUPS.get(row.ending or "", "unknown"),
+        "group": ENDINGS.get(row.ending or "", "unknown"),
         "by": row.by,
         "finish": _finish(main),
         "after": _after(row, main),

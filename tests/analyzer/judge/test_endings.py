@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamwitness_analyzer.judge.endings import CLIENT, EGRESS, GROUPS, INGRESS, ROWS, ending_of, table
+from streamwitness_analyzer.judge.endings import CLIENT, EGRESS, INGRESS, ROWS, ending_of, table
+from streamwitness_analyzer.vocabulary import ENDINGS
 
 
 def test_table_is_total_over_all_three_ends() -> None:
@@ -26,7 +27,7 @@ def test_rows_use_known_words_only() -> None:
         assert set(row.ingress.split()) <= set(INGRESS), row
         assert set(row.egress.split()) <= set(EGRESS), row
         assert set(row.client.split()) <= set(CLIENT), row
-        assert row.ending is None or row.ending in GROUPS, row
+        assert row.ending is None or row.ending in ENDINGS, row
         assert row.by in (None, "source", "gateway", "transport", "client"), row
         assert row.reason, row
 
