@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from streamwitness.commands import Command
 
+from . import DATABASE
+
 if TYPE_CHECKING:
     from .run import Product, Result
     from .scenarios import Scenario
-
-DATABASE = "streamwitness.db"
-"""Where verdicts are kept unless told otherwise: the file that `streamwitness up` and `show` use as well."""
 
 
 def run(arguments: Namespace) -> int:

@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from . import DATABASE
 from .check import blamed_innocents, differences
 from .clients import CLIENTS
-from .command import DATABASE
 from .run import Result
 
 _CONFIDENCE = {"certain": "proven", "narrowed": "narrowed", None: ""}
