@@ -10,8 +10,6 @@ from streamwitness import semconv as sc
 from streamwitness.settings import require, setting
 
 NANOSECONDS: Final = 1_000_000_000
-ROLES: Final = ("client", "gateway", "any")
-"""What an ingest key may testify for; `any` is for a single trusted machine."""
 
 _DRIVERS: Final = {
     "postgres": "postgresql+psycopg",
@@ -48,7 +46,7 @@ class AnalyzerSettings:
 
     def __post_init__(self) -> None:
         _check(self)
-        require(self.default_role in ("", *ROLES), "default_role", self.default_role, ", ".join(ROLES))
+        require(self.default_role in ("", *sc.ROLES), "default_role", self.default_role, ", ".join(sc.ROLES))
         require(bool(self.kafka), "kafka", self.kafka, "host:port")
         require(bool(self.topic), "topic", self.topic, "the name of a topic")
 

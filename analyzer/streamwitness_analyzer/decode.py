@@ -19,8 +19,6 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from streamwitness import semconv as sc
 from streamwitness.blocks import Block, BlockError
 
-from .config import ROLES
-
 _MILLISECOND: Final = 1_000_000
 _LATEST: Final = 1 << 62
 _MAX_DEPTH: Final = 8
@@ -72,8 +70,8 @@ def decode(message: Message, default_role: str = "") -> Decoded:
     if version is not None and version != str(sc.WIRE_VERSION):
         raise UndecodableMessage(f"{sc.KAFKA_VERSION_HEADER} is {version!r}, known is {sc.WIRE_VERSION}")
     role = message.header(sc.KAFKA_ROLE_HEADER) or default_role or None
-    if role is not None and role not in ROLES:
-        raise UndecodableMessage(f"{sc.KAFKA_ROLE_HEADER} is {role!r}, known: {', '.join(ROLES)}")
+    if role is not None and role not in sc.ROLES:
+        raise UndecodableMessage(f"{sc.KAFKA_ROLE_HEADER} is {role!r}, known: {', '.join(sc.ROLES)}")
     blocks, refused = decode_otlp(message.value, role)
     if refused and not blocks:
         raise UndecodableMessage(refused[0])

@@ -18,7 +18,7 @@ WIRE_VERSION: Final = 1
 
 Point = Literal["source", "ingress", "egress", "wire", "parsed", "applied"]
 Component = Literal["source", "gateway", "transport", "parser", "reducer"]
-Role = Literal["client", "gateway"]
+Role = Literal["gateway", "client", "any"]
 
 POINTS: Final[tuple[Point, ...]] = ("source", "ingress", "egress", "wire", "parsed", "applied")
 """Observation points (RFC 7011) in path order; bit n of `stream.expected` is POINTS[n]."""
@@ -44,11 +44,14 @@ POINT_LABELS: Final[dict[Point, str]] = {
 }
 """What people see instead of the point's name."""
 
+ROLES: Final[tuple[Role, ...]] = ("gateway", "client", "any")
+"""What an ingest key may testify for: the gateway's points, the client's, or every point (a single trusted machine)."""
+
 ROLE_POINTS: Final[dict[Role, frozenset[Point]]] = {
     "gateway": frozenset(("source", "ingress", "egress")),
     "client": frozenset(("wire", "parsed", "applied")),
 }
-"""Which points an ingest key of this role may testify for."""
+"""Which points an ingest key of this role may testify for; `any` is bound to none."""
 
 # --------------------------------------------------------------------------- parts of an event
 

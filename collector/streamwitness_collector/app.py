@@ -18,11 +18,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from streamwitness.semconv import Role
+
 from . import answers
 from .answers import RequestRefusedError
 from .body import READ_SECONDS, SMALL, inflate, read
 from .budget import Budget, BudgetExceededError, Lease
-from .config import CollectorSettings, Role, RoleOf, role_lookup
+from .config import CollectorSettings, RoleOf, role_lookup
 from .decompress import BodyTooLargeError, CorruptBodyError, UnsupportedEncodingError
 from .metrics import Metrics
 from .otlp import Intake, UndecodableError, take

@@ -8,12 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from streamwitness import semconv as sc
+from streamwitness.semconv import Role
 from streamwitness.settings import SettingsError, label, require, setting
-
-Role = Literal["gateway", "client", "any"]
-"""What a key may testify for: the gateway's points, the client's, or every point."""
-
-ROLES: Final[tuple[Role, ...]] = ("gateway", "client", "any")
 
 RoleOf = Callable[[str], Role | None]
 """Ingest key of a request ("" where it sent none) → its role; None: refused with 401."""
@@ -44,9 +40,7 @@ class CollectorSettings:
         (), "ingest keys as role:key (roles gateway, client, any), separated by commas; none: no key is asked for",
         secret=True,
     )  # fmt: skip
-    default_role: Literal["gateway", "client", "any"] = setting(
-        "any", "what a request may testify for while no keys are configured"
-    )
+    default_role: Role = setting("any", "what a request may testify for while no keys are configured")
 
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, "port", self.port, "0 to 65535")
@@ -69,8 +63,8 @@ def roles_of_keys(settings: CollectorSettings) -> dict[str, Role]:
     roles: dict[str, Role] = {}
     for number, entry in enumerate(settings.keys, start=1):
         role, _, key = entry.partition(":")
-        if role not in ROLES or not key:
-            raise SettingsError(f"{label('keys')}: entry {number} is not role:key with a role of {', '.join(ROLES)}")
+        if role not in sc.ROLES or not key:
+            raise SettingsError(f"{label('keys')}: entry {number} is not role:key with a role of {', '.join(sc.ROLES)}")
         if key in roles:
             raise SettingsError(f"{label('keys')}: entry {number} repeats the key of another entry")
         roles[key] = role

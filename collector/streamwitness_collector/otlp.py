@@ -21,8 +21,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from streamwitness import semconv as sc
 from streamwitness.blocks import Block, BlockError
+from streamwitness.semconv import Role
 
-from .config import CollectorSettings, Role
+from .config import CollectorSettings
 from .parcels import Parcels
 from .sink import Message
 from .wire import Scoped, Walker, WireError

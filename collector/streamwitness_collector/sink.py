@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from streamwitness.blocks import Block
-
-from .config import Role
+from streamwitness.semconv import Role
 
 
 @dataclass(frozen=True, slots=True)

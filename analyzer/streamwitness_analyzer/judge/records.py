@@ -21,10 +21,10 @@ from streamwitness.semconv import (
     PARTS,
     POINTS,
     ROLE_POINTS,
+    ROLES,
     Point,
 )
 
-_WHOLE: Final = frozenset(("any", "gateway", "client"))
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -88,7 +88,7 @@ class Record:
     @property
     def vouched(self) -> bool:
         """Whether every block came with a key whose role is known; without it nothing is ever certain."""
-        return all(block.role in _WHOLE for block in self.blocks)
+        return all(block.role in ROLES for block in self.blocks)
 
     @property
     def held(self) -> str:

@@ -8,7 +8,9 @@ from random import Random
 import pytest
 
 from streamwitness.blocks import Block
+from streamwitness.semconv import ROLES
 from streamwitness_analyzer.judge import all_closed, judge
+from streamwitness_analyzer.judge.records import collect
 from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 13))
@@ -128,3 +130,11 @@ def test_a_summary_stands_for_a_closing_block_without_rows_only() -> None:
 def test_nothing_is_closed_where_nothing_came() -> None:
     """No blocks, no end."""
     assert not all_closed([])
+
+
+@pytest.mark.parametrize("role", [*ROLES, None, "root"])
+def test_whoever_has_a_role_vouches(role: str | None) -> None:
+    """Every role that a key can have; a block that came without one, or with another, is nobody's word."""
+    how = How("egress" if role == "gateway" else "wire")
+    [record] = collect([replace(block, role=role) for block in how.blocks(answer([1, 2]))]).records
+    assert record.vouched == (role in ROLES)
