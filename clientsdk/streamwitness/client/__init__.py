@@ -41,7 +41,7 @@ def uninstrument(client: Any) -> None:
 
 
 def _http(client: Any) -> Callable[[], None]:
-    hook = ClientHook(_root(client))
+    hook = ClientHook(httpx_hook.library(client)[0])
     return httpx_hook.install(client, on_request=hook.on_request, on_response=hook.on_response, on_tap=hook.on_tap)
 
 
@@ -69,11 +69,3 @@ def _installer(client: Any) -> Callable[[Any], Callable[[], None]]:
             return found
     known = ", ".join(f"{package}.{name}" for package, name in _SUPPORTED)
     raise TypeError(f"cannot instrument {type(client).__module__}.{type(client).__name__}; supported: {known}")
-
-
-def _root(client: Any) -> str:
-    for base in type(client).__mro__:
-        root = base.__module__.partition(".")[0]
-        if (root, base.__name__) in _SUPPORTED:
-            return root
-    return ""

@@ -38,9 +38,9 @@ def install(
     with every response before its body is read; it gives the observer for the body, or None. `on_tap` is then told
     of the observed body. What they raise is counted as an observer fault. Raises TypeError for any other client.
     """
-    library, asynchronous = _library(client)
+    name, asynchronous = library(client)
     before = _request_hook(on_request)
-    after = _response_hook(on_response, on_tap, _stream_class(library, asynchronous))
+    after = _response_hook(on_response, on_tap, _stream_class(name, asynchronous))
     if asynchronous:
         before, after = _awaitable(before), _awaitable(after)
     hooks = client.event_hooks
@@ -55,7 +55,8 @@ def install(
     return uninstall
 
 
-def _library(client: object) -> tuple[str, bool]:
+def library(client: object) -> tuple[str, bool]:
+    """Which of LIBRARIES a client is of, or its class was made from, and whether it is asynchronous; else TypeError."""
     for base in type(client).__mro__:
         if _names(base):
             return base.__module__.partition(".")[0], base.__name__ == "AsyncClient"

@@ -33,6 +33,11 @@ _PATH: Final = "/chat/completions"
 _COPIES: Final = ("copy", "with_options")
 
 
+def is_client(client: object) -> bool:
+    """Whether it is one of the package's clients, or of a class made from one."""
+    return any(base.__module__.partition(".")[0] == "openai" for base in type(client).__mro__)
+
+
 def http_client(client: Any) -> Any:
     """The HTTP client inside an `OpenAI` or `AsyncOpenAI`. Raises TypeError where there is none."""
     inner = getattr(client, "_client", None)

@@ -36,17 +36,13 @@ def upstream(client: Client) -> Client:
     Raises TypeError for anything else. A second call does nothing.
     """
     from streamwitness.client.httpx_hook import install
+    from streamwitness.client.openai_hook import http_client, is_client
 
-    http = _http_client(client)
+    http = http_client(client) if is_client(client) else client
     if http not in _hooked:
         install(http, on_request=_on_request, on_response=_on_response, on_tap=_on_tap)
         _hooked.add(http)
     return client
-
-
-def _http_client(client: Any) -> Any:
-    library = type(client).__module__.partition(".")[0]
-    return client._client if library == "openai" else client
 
 
 def _on_request(request: Any) -> None:

@@ -380,6 +380,17 @@ def test_a_client_of_another_kind_is_refused() -> None:
         upstream(1)
 
 
+@pytest.mark.parametrize("base", [httpx.Client, httpx2.AsyncClient, openai.OpenAI, openai.AsyncOpenAI])
+def test_a_class_made_from_a_client_counts_as_it(base: type) -> None:
+    """An application's own class is hooked like the one that it was made from."""
+    made = type("OurClient", (base,), {"__module__": "shop"})
+    client = made(api_key="none") if base.__module__.startswith("openai") else made()
+    inner = getattr(client, "_client", client)
+    ours = len(inner.event_hooks["response"])
+    assert upstream(client) is client
+    assert len(inner.event_hooks["response"]) == ours + 1
+
+
 def test_unsampled_and_off_streams_have_no_legs(provider: Server) -> None:
     """What is not recorded going out is not recorded coming in."""
     for settings in ({"sample": 0.0}, {"mode": "off"}):
