@@ -27,7 +27,7 @@ def evidence(
     change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None
 ) -> dict[str, str]:
     """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
-    if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra"):
+    if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
         return _added(change, sequence, about, seen, missing)
     place = words.where(sequence, about)
     whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
@@ -56,7 +56,9 @@ def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> st
 def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> dict[str, str]:
     told = f"; {change.note}" if change.note else ""
     again = " again" if change.kind == "duplicate" else ""
-    more = "never had it" if change.kind == "fabricated" else f"had {words.events(change.count)} less of it"
+    more = (
+        "never had it" if change.kind in ("fabricated", "malformed") else f"had {words.events(change.count)} less of it"
+    )
     return {
         "seen": f"{SAW[missing.point]} {words.where(sequence, about)}{again}{told}",
         "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",

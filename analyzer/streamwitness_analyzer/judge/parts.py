@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, MAX_SLOTS, PART, TERMINAL
+from streamwitness.semconv import ERROR, MAX_SLOTS, PART, RESULT, TERMINAL
 
 from .records import Record
 
@@ -28,6 +28,16 @@ def positions_with(record: Record, part: int, *, error: bool = False) -> list[in
     """Positions of the events that carry a part (or an error), in order, of the rows held."""
     wanted = part | (ERROR if error else 0)
     return [position for position, mask in sorted(parts_of(record).items()) if mask & wanted]
+
+
+def positions_with_result(record: Record, result: str) -> list[int]:
+    """Positions of the events with this result, in order, of the rows held."""
+    code, found = RESULT[result], []
+    for block in record.blocks:
+        if block.rows is not None and block.position + block.row_count == block.totals["events"]:
+            results = block.columns().get("result") or ()
+            found += [block.position + i for i, value in enumerate(results) if value == code]
+    return found
 
 
 def ends_with_terminal(record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""What the three ends of a path say of themselves: records in, the words of the endings table out."""
+"""What the three ends of a path say of themselves, in the words of the endings table; and the reason and place of the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, STATUS_CODE, Point
 
+from .endings import Row
 from .path import Path
 from .records import Record
 
@@ -119,3 +120,25 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) ->
         if end in told:
             return _CLIENT_STATE[end]
     return "complete" if arrived else _CLIENT_STATE[told[0]] if told else "none"
+
+
+def finish(main: Path | None) -> str | None:
+    """Why the answer ended, in the provider's canonical word, as told furthest down."""
+    for record in reversed(main.records if main else []):
+        reasons = record.told(FINISH_REASONS_ATTRIBUTE)
+        if isinstance(reasons, (list, tuple)) and reasons:
+            return str(reasons[0])
+    return None
+
+
+def after(row: Row, main: Path | None) -> int | None:
+    """The last event before the end, where the stream ended: at the point next to who ended it."""
+    point = {"source": "ingress", "gateway": "egress", "transport": "wire", "client": "wire"}.get(row.by or "")
+    records = main.records if main else []
+    if row.ending == "completed":
+        point = "egress"
+    at = next((r for r in records if r.point == point), None) or next(
+        (r for r in records if r.point != "ingress"), None
+    )
+    at = at or (records[0] if records else None)
+    return at.events - 1 if at is not None else None

@@ -24,7 +24,7 @@ from streamwitness.semconv import (
 
 from .change import Change, Hop
 from .open_ends import anchor
-from .parts import all_slots, positions_with, same_slots, unread
+from .parts import all_slots, positions_with, positions_with_result, same_slots, unread
 from .places import judge_views
 from .records import Exchange, Record
 from .view import View
@@ -106,6 +106,8 @@ def _single(leg: Record, egress: Record) -> Upstream:
         return Upstream(leg, hop)
     if not _related(before, after):
         return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
+    if broken := _broken((leg,), egress):
+        return Upstream(leg, Hop("faulty", tuple(broken), prefix=hop.prefix))
     if unread(leg) or unread(egress):
         return Upstream(leg, _unproven("some of its events could not be read, or came after the terminator"))
     return _faulty(leg, egress, hop, before, after, peer)
@@ -260,7 +262,8 @@ def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> U
     hop, leg = found.hop, found.leg
     if hop is None or leg is None or hop.status == "unproven":
         return found
-    changes = (*_invented_terminal(legs, egress), *_swallowed_error(leg, egress))
+    broken = [] if any(change.kind == "malformed" for change in hop.changes) else _broken(legs, egress)
+    changes = (*broken, *_invented_terminal(legs, egress), *_swallowed_error(leg, egress))
     if changes:
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
     return replace(found, hop=hop, peer=_peer(leg, egress))
@@ -278,6 +281,19 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     )
     note = "terminator without a complete upstream answer"
     return [Change("fabricated", more, True, "after", span, span, len(places) == more, note=note)]
+
+
+def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:
+    """Events that nobody can read came out, and all that was read upstream could be."""
+    if any(leg.total("malformed") for leg in legs) or not egress.total("malformed"):
+        return []
+    places = positions_with_result(egress, "malformed")
+    if not places:  # too long to be read here, which proves nothing
+        return []
+    span = (places[0], places[-1])
+    placed = len(places) == span[1] - span[0] + 1
+    note = "it cannot be decoded"
+    return [Change("malformed", len(places), egress.held == "full", "after", span, span, placed, note=note)]
 
 
 def _swallowed_error(leg: Record, egress: Record) -> list[Change]:

@@ -1,4 +1,4 @@
-"""The verdict document of one stream: endings, findings, points and words put together, ready for JSON."""
+"""The verdict document of one stream: its ending, integrity, findings, points and sentences, ready for JSON."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import (
-    CLIENT,
-    FINISH_REASONS_ATTRIBUTE,
-    POINTS,
-    PROVIDER_NAME,
-    REQUEST_MODEL,
-    RESPONSE_MODEL,
-    Component,
-)
+from streamwitness.semconv import CLIENT, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
 from streamwitness_analyzer.vocabulary import ENDINGS
 
 from . import words
@@ -24,10 +16,10 @@ from .endings import OPEN, Row, ending_of
 from .findings import Finding, findings_of
 from .path import Path, paths
 from .records import Exchange, Record, Testimony, dropped
-from .states import client_state, egress_state, ingress_state
+from .sentences import notes, said, why
+from .states import after, client_state, egress_state, finish, ingress_state
 
 JUDGE_VERSION: Final = 1
-_SHORT: Final = frozenset(("length", "content_filter"))
 _DAMAGING: Final = frozenset(("certain", "narrowed"))
 
 
@@ -41,8 +33,6 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     missing = _missing(testimony.exchanges)
     integrity = _integrity(every, found, missing, settled and not excess)
     sent, used = counts(main) if main else (None, None)
-    notes = _notes(every, main)
-    said = _said(ending, integrity, found, main)
     return {
         "stream": blocks[0].stream if blocks else "",
         "judge_version": JUDGE_VERSION,
@@ -50,12 +40,12 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "revision": 1,
         "ending": _ending(ending, main),
         "integrity": integrity,
-        **said,
+        **said(ending, integrity, found, main),
         "confidence": _confidence(found),
         "findings": [finding.document() for finding in found],
-        "notes": notes,
+        "notes": notes(every, main),
         "points": _points(testimony.exchanges, every),
-        "why": _why(every, found, missing, excess),
+        "why": why(every, found, missing, excess),
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},
@@ -90,31 +80,10 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
         "class": row.ending,
         "group": ENDINGS.get(row.ending or "", "unknown"),
         "by": row.by,
-        "finish": _finish(main),
-        "after": _after(row, main),
+        "finish": finish(main),
+        "after": after(row, main),
         "reason": row.reason,
     }
-
-
-def _finish(main: Path | None) -> str | None:
-    for record in reversed(main.records if main else []):
-        reasons = record.told(FINISH_REASONS_ATTRIBUTE)
-        if isinstance(reasons, (list, tuple)) and reasons:
-            return str(reasons[0])
-    return None
-
-
-def _after(row: Row, main: Path | None) -> int | None:
-    """The last event before the end, where the stream ended: at the point next to who ended it."""
-    point = {"source": "ingress", "gateway": "egress", "transport": "wire", "client": "wire"}.get(row.by or "")
-    records = main.records if main else []
-    if row.ending == "completed":
-        point = "egress"
-    at = next((r for r in records if r.point == point), None) or next(
-        (r for r in records if r.point != "ingress"), None
-    )
-    at = at or (records[0] if records else None)
-    return at.events - 1 if at is not None else None
 
 
 def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
@@ -144,51 +113,6 @@ def _proven(path: Path) -> bool:
 def _confidence(found: Sequence[Finding]) -> str | None:
     levels = {finding.fault.confidence for finding in found}
     return next((level for level in ("certain", "narrowed", "inconsistent") if level in levels), None)
-
-
-# --------------------------------------------------------------------------- notes
-
-
-def _notes(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:
-    notes: list[dict[str, Any]] = []
-    if main is not None:
-        notes += _stopped(main)
-        finish = _finish(main)
-        if finish in _SHORT:
-            notes.append(_note("short_by_design", 1, finish))
-        if _unterminated(main):
-            notes.append(_note("no_terminator", 1))
-    superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
-    if superseded:
-        notes.append(_note("superseded", len(superseded)))
-    if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
-        notes.append(_note("recut", 1))
-    return notes
-
-
-def _stopped(path: Path) -> list[dict[str, Any]]:
-    undelivered = sum(
-        s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
-    )
-    notes = [_note("undelivered", undelivered)] if undelivered else []
-    if path.named is not None and path.named.ignored:
-        notes.append(_note("ignored", len(path.named.ignored)))
-    if path.named is not None and path.named.rejected:
-        notes.append(_note("rejected", len(path.named.rejected)))
-    return notes
-
-
-def _unterminated(path: Path) -> bool:
-    """Finish, then a clean end without the terminator that this provider sends."""
-    first = path.records[0] if path.records else None
-    provider = first.told(PROVIDER_NAME) if first else None
-    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
-
-
-def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
-    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
-    text = words.NOTES[kind].format(count=counted, detail=detail)
-    return {"kind": kind, "count": count, "sentence": text}
 
 
 # --------------------------------------------------------------------------- points, telemetry, labels
@@ -265,71 +189,3 @@ def _labels(records: Sequence[Record], main: Path | None) -> dict[str, Any]:
         "client": next((client for client in clients if client is not None), None),
         "service": resource("service.name"),
     }
-
-
-# --------------------------------------------------------------------------- words
-
-
-def _said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
-    ending = _in_short(row, main)
-    blamed = list(dict.fromkeys(finding.short for finding in found))
-    completed = row.ending == "completed"
-    short = "; ".join([*([] if completed and blamed else [ending]), *blamed])
-    if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
-        short = f"{ending}, {integrity}"
-    headline = found[0].headline if found else short.upper()
-    if len(found) > 1:
-        headline += f", AND {len(found) - 1} MORE"
-    return {"headline": headline, "summary": _summary(row, integrity, found, main), "short": short}
-
-
-def _in_short(row: Row, main: Path | None) -> str:
-    if row.ending is None:
-        return "not ended yet"
-    text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
-    after = _after(row, main)
-    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost")
-    if row.ending == "upstream_error":
-        return f"{text} as event {after}" if after is not None and row.by is not None else text
-    return f"{text} after {after}" if cut and after is not None and after >= 0 else text
-
-
-def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
-    finish = _finish(main)
-    if row.ending == "completed":
-        first = "Answer ended normally" + (f" ({finish})." if finish else ".")
-    else:
-        first = row.reason[0].upper() + row.reason[1:] + "."
-    lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
-    total = max((record.total("content") for record in main.records), default=0) if main else 0
-    if lost:
-        return f"{first} {lost} of {total} text bytes never reached the application."
-    if found:
-        return f"{first} {found[0].sentence}"
-    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}." if integrity == "intact" else first
-
-
-def _as_far(main: Path | None) -> str:
-    """Between which points, where not the whole way testified."""
-    records = main.records if main else []
-    if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
-        return ""
-    return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
-
-
-def _why(
-    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], excess: int
-) -> dict[str, Any]:
-    order: tuple[Component, ...] = ("source", "gateway", "transport", "parser", "reducer")
-    blamed = {c for finding in found for c in finding.fault.suspects}
-    intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
-    unknown = ["loss inside the provider"] if "source" not in blamed else []
-    for path in every:
-        for step in path.steps:
-            if step.hop.status == "unproven":
-                pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
-                unknown.append(f"{pair}: {step.hop.reason}")
-    unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
-    unknown += ["more records came than are kept of one stream"] if excess else []
-    evidence = found[0].evidence if found else {"seen": "", "missing": ""}
-    return {**evidence, "cleared": [c for c in order if c in intact - blamed], "unknown": list(dict.fromkeys(unknown))}

@@ -28,6 +28,7 @@ VERBS: Final = {
     "corrupt": ("changed the bytes of", "event"),
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
+    "malformed": ("broke", "event"),
 }
 """Kind → what was done, and to what."""
 
@@ -43,6 +44,7 @@ EXPLAINED: Final = {
     "corrupt": "The bytes of {count} differ between {seen} and {missing}.",
     "altered": "The content of {count} differs between {seen} and {missing}.",
     "partial": "{count} was applied only in part.",
+    "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
 }
 """Kind → the sentence under it."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, ROLE, TERMINAL, TEXT
+from streamwitness.semconv import ERROR, FINISH, MALFORMED, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 
@@ -237,3 +237,31 @@ def test_an_aborted_answer_owes_nothing_further() -> None:
     gone = How("egress", legs=(LEG,), end="disconnected")
     verdict = gateway(ANSWER, ANSWER[:9], egress=gone)
     assert (verdict["integrity"], verdict["findings"], verdict["ending"]["class"]) == ("intact", [], "client_gone")
+
+
+def unreadable(event: Event) -> Event:
+    """The event as it is once somebody has broken its bytes."""
+    return replace(event, text=0, parts=MALFORMED, result="malformed", payload=event.digest + 1)
+
+
+@pytest.mark.parametrize("instead", [True, False], ids=["in place of an event", "one more"])
+def test_an_event_that_the_gateway_broke(instead: bool) -> None:
+    """It was read whole and came out so that nobody can read it: whoever stumbles over it later is not to blame."""
+    broken = [*ANSWER[:9], unreadable(ANSWER[9]), *ANSWER[9 + instead :]]
+    blocks = path(ANSWER, broken, broken, broken[:9], parsed=How("parsed", end="raised"))
+    for block in blocks:
+        block.totals["malformed"] = int(block.point in ("egress", "wire"))
+    verdict = judge(blocks, settled=True)
+    assert told(verdict) == [("malformed", ["gateway"], 1, (9, 9))]
+    assert verdict["headline"] == "THE GATEWAY BROKE 1 EVENT"
+    assert verdict["ending"]["class"] == "client_parser_abort"
+    assert verdict["why"]["seen"] == "gateway out sent event 9; it cannot be decoded"
+
+
+def test_an_event_that_was_broken_before_is_not_the_gateways() -> None:
+    """The provider sent it so."""
+    broken = [*ANSWER[:9], unreadable(ANSWER[9]), *ANSWER[10:]]
+    blocks = path(broken, broken, None)
+    for block in blocks:
+        block.totals["malformed"] = 1
+    assert told(judge(blocks, settled=True)) == []
