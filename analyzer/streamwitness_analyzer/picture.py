@@ -49,7 +49,7 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
     if not points:
         return []
     labels = [style.plain(label) for label in _labels(points)]
-    counts = [str(point["events"]) for point in points]
+    counts = ["–" if point["held"] == "none" else str(point["events"]) for point in points]
     label_width = max(15, *map(len, labels))
     count_width = max(2, *map(len, counts))
     margin = 1 + label_width + 2 + count_width + 2

@@ -69,6 +69,12 @@ def test_what_is_worth_a_word(changes: dict[str, Any], said: str) -> None:
     assert draw([point("oo") | changes], Style())[1].endswith(said)
 
 
+def test_a_record_that_never_came_has_no_count() -> None:
+    """Nobody counted nothing there: 0 would be a statement."""
+    row = draw([point("oo"), point("", events=0, end=None, held="none")], Style())[2]
+    assert row.split() == ["gateway", "out", "2", "–", "no", "record"]
+
+
 @given(st.lists(st.text("oFxmcu?+", max_size=200), min_size=1, max_size=6), st.integers(1, 250))
 def test_any_cells_can_be_drawn(rows: list[str], width: int) -> None:
     """One line a point, the ruler, and at most a legend."""

@@ -46,12 +46,18 @@ def draw(path: Path) -> dict[str, str]:
     records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
     if not records or max(record.events for record in records) > MOST:
         return {}
+    if any(record.events and not _columns(record) for record in records):  # level `counters`: places say nothing
+        return {record.recorder: alone(record) for record in records}
     first = records[0]
     grid = _Grid({first.recorder: _own(first)}, {first.recorder: list(range(first.events))})
     for step in steps:
         _add(grid, path, step)
     _mark_ends(grid, records)
     return {record.recorder: "".join(grid.rows[record.recorder]) for record in records}
+
+
+def _columns(record: Record) -> bool:
+    return any(block.rows is not None for block in record.blocks)
 
 
 def alone(record: Record) -> str:
@@ -70,7 +76,7 @@ def _drawn(path: Path) -> list[Step]:
 
 
 def _own(record: Record) -> list[str]:
-    if record.held == "full":
+    if record.held == "full" and _columns(record):
         return ["o"] * record.events
     known = parts_of(record)
     return ["o" if position in known else "?" for position in range(record.events)]

@@ -13,12 +13,13 @@ _ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
 def counts(path: Path) -> tuple[int | None, int | None]:
-    """(sent, used): sent by the gateway (else what it read); used by the last client point held.
+    """(sent, used): sent by the upstream answer (else by the gateway); used by the last client point held.
 
     What an SDK consumes by design counts as used, an invented event as received. None: nobody who testified knows.
     """
     egress = path.record("egress")
-    first = egress or path.record("ingress")
+    feeding = path.upstream.hop is not None and path.upstream.hop.status != "unproven"
+    first = (path.record("ingress") if feeding or egress is None else None) or egress
     sent = first.events if first is not None else None
     client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
     if not client:

@@ -44,7 +44,7 @@ class Scenario:
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     used: tuple[int, int] | None = (PLAIN_EVENTS, PLAIN_EVENTS)
-    """Events (sent by the gateway, used by the application); None where timing decides."""
+    """Events (sent by the provider, used by the application); None where timing decides."""
 
     @property
     def healthy(self) -> bool:
@@ -74,11 +74,11 @@ BROKEN: Final = (
     ),
     Scenario(
         "gateway_swallows", "openai", "gateway swallows 7", gateway="swallow:7",
-        integrity="damaged", findings=(Finding("gap", "gateway", (7, 7)),), used=(14, 14),
+        integrity="damaged", findings=(Finding("gap", "gateway", (7, 7)),), used=(15, 14),
     ),
     Scenario(
         "gateway_doubles", "httpx", "gateway sends 5 twice", gateway="double:5",
-        integrity="damaged", findings=(Finding("duplicate", "gateway", (5, 5)),), used=(16, 16),
+        integrity="damaged", findings=(Finding("duplicate", "gateway", (5, 5)),), used=(15, 16),
     ),
     Scenario(
         "gateway_swaps", "openai_async", "gateway swaps 6 and 7", gateway="swap:6",
@@ -87,7 +87,7 @@ BROKEN: Final = (
     Scenario(
         "gateway_invents_done", "openai", "provider cut, fake DONE", script="cut:9", gateway="invent",
         ending="upstream_truncated", integrity="damaged",
-        findings=(Finding("fabricated", "gateway", (9, 9)),), used=(10, 10),
+        findings=(Finding("fabricated", "gateway", (9, 9)),), used=(9, 10),
     ),
     Scenario("gateway_fails_over", "openai", "first upstream breaks", gateway="failover:cut:4", notes=("superseded",)),
     Scenario(

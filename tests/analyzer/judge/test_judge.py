@@ -22,6 +22,7 @@ from tests.analyzer.judge.build import (
     path,
     recorder_id,
     used,
+    usual,
 )
 
 ANSWER = answer(range(1, 13))
@@ -113,11 +114,11 @@ CASES = {
     ),
     "gateway swallows": Case(
         sent(ANSWER, [*ANSWER[:7], *ANSWER[8:]]), integrity="damaged",
-        findings=[("gap", "gateway", [7, 7])], counts=(14, 14), short="GATEWAY lost event 7",
+        findings=[("gap", "gateway", [7, 7])], counts=(15, 14), short="GATEWAY lost event 7",
     ),
     "gateway doubles": Case(
         sent(ANSWER, [*ANSWER[:6], ANSWER[5], *ANSWER[6:]]), integrity="damaged",
-        findings=[("duplicate", "gateway", [5, 5])], counts=(16, 16), short="GATEWAY doubled event 5",
+        findings=[("duplicate", "gateway", [5, 5])], counts=(15, 16), short="GATEWAY doubled event 5",
     ),
     "gateway swaps": Case(
         sent(ANSWER, [*ANSWER[:6], ANSWER[7], ANSWER[6], *ANSWER[8:]]), integrity="damaged",
@@ -125,12 +126,12 @@ CASES = {
     ),
     "gateway invents the end": Case(
         sent(CUT, [*CUT, DONE], **ended("stopped_at_terminal")), "upstream_truncated", "source", "damaged",
-        [("fabricated", "gateway", [9, 9])], (10, 10), "SOURCE cut after 8; GATEWAY invented event 9",
+        [("fabricated", "gateway", [9, 9])], (9, 10), "SOURCE cut after 8; GATEWAY invented event 9",
     ),
     "second upstream": Case(failed_over(), notes=("superseded",)),
     "network reset": Case(
         network_reset(), "network_lost", "transport", "damaged",
-        [("tail", "transport", [6, 8])], (9, 6), "NETWORK lost after 5; TRANSPORT lost the end from event 6",
+        [("tail", "transport", [6, 8])], (15, 6), "NETWORK lost after 5; TRANSPORT lost the end from event 6",
     ),
     "parser loses": Case(
         parser_lost(), integrity="damaged",
@@ -141,7 +142,7 @@ CASES = {
         findings=[("gap", "reducer", [9, 9])], counts=(15, 14), short="REDUCER lost event 9",
     ),
     "user cancels": Case(
-        cancelled(), "client_cancelled", "client", counts=(38, 7), short="cancelled by the client, intact",
+        cancelled(), "client_cancelled", "client", counts=(40, 7), short="cancelled by the client, intact",
         notes=("undelivered",),
     ),
     "gateway only": Case(path(ANSWER, ANSWER, None), counts=(15, None)),  # type: ignore[arg-type]
@@ -298,3 +299,10 @@ def test_more_blocks_than_are_kept_prove_nothing_intact() -> None:
     assert (whole["integrity"], more["integrity"], more["ending"]) == ("intact", "unproven", whole["ending"])
     assert more["telemetry"] == whole["telemetry"] | {"excess_blocks": 7}
     assert "more records came than are kept of one stream" in more["why"]["unknown"]
+
+
+def test_the_picture_of_counters_alone_claims_no_places() -> None:
+    """At level `counters` nobody knows which event is which: each row is as long as its count, and says no more."""
+    how = {point: replace(usual(point), level="counters") for point in ("ingress", "egress", "wire")}
+    blocks = path(ANSWER, ANSWER, [*ANSWER[:5], *ANSWER[6:]], **how)
+    assert [p["cells"] for p in judge(blocks, settled=True)["points"]] == ["?" * 15, "?" * 15, "?" * 14]
