@@ -1,4 +1,4 @@
-"""What the three ends of a path say of themselves, in the words of the endings table; and the reason and place of the end."""
+"""What the three ends of a path say of themselves, in the words of the endings table; why and where it ended."""
 
 from __future__ import annotations
 

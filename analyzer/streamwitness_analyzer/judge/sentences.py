@@ -1,0 +1,132 @@
+"""What people read of a verdict: the headline, the summary, the notes, and why it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from streamwitness.semconv import COMPONENTS, PROVIDER_NAME
+
+from . import words
+from .endings import Row
+from .findings import Finding
+from .path import Path
+from .states import after, finish
+
+_SHORT: Final = frozenset(("length", "content_filter"))
+
+
+def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
+    """Headline, summary and short form: what was found, and how it ended where that says more."""
+    ending = _in_short(row, main)
+    blamed = list(dict.fromkeys(finding.short for finding in found))
+    completed = row.ending == "completed"
+    short = "; ".join([*([] if completed and blamed else [ending]), *blamed])
+    if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
+        short = f"{ending}, {integrity}"
+    headline = found[0].headline if found else short.upper()
+    if len(found) > 1:
+        headline += f", AND {len(found) - 1} MORE"
+    return {"headline": headline, "summary": _summary(row, integrity, found, main), "short": short}
+
+
+def _in_short(row: Row, main: Path | None) -> str:
+    if row.ending is None:
+        return "not ended yet"
+    text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
+    last = after(row, main)
+    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost")
+    if row.ending == "upstream_error":
+        return f"{text} as event {last}" if last is not None and row.by is not None else text
+    return f"{text} after {last}" if cut and last is not None and last >= 0 else text
+
+
+def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
+    reason = finish(main)
+    if row.ending == "completed":
+        first = "Answer ended normally" + (f" ({reason})." if reason else ".")
+    else:
+        first = row.reason[0].upper() + row.reason[1:] + "."
+    lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
+    total = max((record.total("content") for record in main.records), default=0) if main else 0
+    if lost:
+        return f"{first} {lost} of {total} text bytes never reached the application."
+    if found:
+        return f"{first} {found[0].sentence}"
+    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}." if integrity == "intact" else first
+
+
+def _as_far(main: Path | None) -> str:
+    """Between which points, where not the whole way testified."""
+    records = main.records if main else []
+    if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
+        return ""
+    return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
+
+
+def why(
+    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], excess: int
+) -> dict[str, Any]:
+    """What was seen and what was missing, which components are cleared, and what stays unknown."""
+    blamed = {c for finding in found for c in finding.fault.suspects}
+    intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
+    unknown = ["loss inside the provider"] if "source" not in blamed else []
+    for path in every:
+        for step in path.steps:
+            if step.hop.status == "unproven":
+                pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
+                unknown.append(f"{pair}: {step.hop.reason}")
+    unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
+    unknown += ["more records came than are kept of one stream"] if excess else []
+    evidence = found[0].evidence if found else {"seen": "", "missing": ""}
+    return {
+        **evidence,
+        "cleared": [c for c in COMPONENTS if c in intact - blamed],
+        "unknown": list(dict.fromkeys(unknown)),
+    }
+
+
+# --------------------------------------------------------------------------- notes
+
+
+def notes(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:
+    """What is no fault, and yet should be known."""
+    notes: list[dict[str, Any]] = []
+    if main is not None:
+        notes += _stopped(main)
+        reason = finish(main)
+        if reason in _SHORT:
+            notes.append(_note("short_by_design", 1, reason))
+        if _unterminated(main):
+            notes.append(_note("no_terminator", 1))
+    superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
+    if superseded:
+        notes.append(_note("superseded", len(superseded)))
+    if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
+        notes.append(_note("recut", 1))
+    return notes
+
+
+def _stopped(path: Path) -> list[dict[str, Any]]:
+    undelivered = sum(
+        s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
+    )
+    notes = [_note("undelivered", undelivered)] if undelivered else []
+    if path.named is not None and path.named.ignored:
+        notes.append(_note("ignored", len(path.named.ignored)))
+    if path.named is not None and path.named.rejected:
+        notes.append(_note("rejected", len(path.named.rejected)))
+    return notes
+
+
+def _unterminated(path: Path) -> bool:
+    """Finish, then a clean end without the terminator that this provider sends."""
+    first = path.records[0] if path.records else None
+    provider = first.told(PROVIDER_NAME) if first else None
+    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
+
+
+def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
+    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
+    text = words.NOTES[kind].format(count=counted, detail=detail)
+    return {"kind": kind, "count": count, "sentence": text}
