@@ -1,4 +1,7 @@
-"""An ASGI application on a port: takes the port it was told or says why not, and ends cleanly on SIGTERM and Ctrl-C."""
+"""An ASGI application on a port: takes the port it was told or says why not, and ends cleanly on SIGTERM and Ctrl-C.
+
+The collector has its own: neither may import the other, and what both may import opens no sockets.
+"""
 
 from __future__ import annotations
 

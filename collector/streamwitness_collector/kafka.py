@@ -183,7 +183,10 @@ class KafkaSink:
 
 
 def _knock(servers: tuple[str, ...]) -> None:
-    """Raise KafkaConnectionError unless a server can be connected to: a producer that cannot start leaks sockets."""
+    """Raise KafkaConnectionError unless a server can be connected to: a producer that cannot start leaks sockets.
+
+    The analyzer has its own: neither may import the other, and what both may import opens no sockets.
+    """
     refusals = []
     for server in servers:
         host, _, port = server.rpartition(":")

@@ -1,4 +1,7 @@
-"""An ASGI application on a port, with uvicorn: it takes the port it was told or says why not, and ends cleanly."""
+"""An ASGI application on a port, with uvicorn: it takes the port it was told or says why not, and ends cleanly.
+
+The analyzer has its own: neither may import the other, and what both may import opens no sockets.
+"""
 
 from __future__ import annotations
 
