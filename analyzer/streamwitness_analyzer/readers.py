@@ -96,8 +96,8 @@ class DatabaseReader:
             from .store import Store, queries
         except ModuleNotFoundError as error:
             raise ReadFailed(
-                f"--database needs {error.name}, not installed here: pip install 'streamwitness[analyzer]'; "
-                "with --server URL nothing more is needed"
+                f"--database needs {error.name}, which the extra 'analyzer' brings: pip install '.[analyzer]' in a "
+                "checkout; with --server URL nothing more is needed"
             ) from error
         if "://" not in name and not Path(name).expanduser().is_file():
             raise ReadFailed(f"there is no database file {name!r}")

@@ -22,7 +22,7 @@ _TELEMETRY: Final = {
     "lost_blocks": "records lost on the way",
     "conflicts": "witnesses set aside because they contradict themselves",
     "observer_faults": "points whose own observer failed",
-    "dropped_blocks": "records dropped by full queues",
+    "dropped_blocks": "records of this or other streams that their sender lost (no room, or not delivered in time)",
     "excess_blocks": "records beyond what is kept of one stream",
 }
 _COLOURS: Final = {"intact": "green", "damaged": "red", "unproven": "yellow"}

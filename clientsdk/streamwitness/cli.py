@@ -95,7 +95,7 @@ def _entry(point: EntryPoint) -> Entry:
 
 
 def _not_installed(missing: Sequence[str], extra: str) -> str:
-    return f"needs {', '.join(missing)}, not installed here: pip install 'streamwitness[{extra}]'"
+    return f"needs {', '.join(missing)}, which the extra {extra!r} brings: pip install '.[{extra}]' in a checkout"
 
 
 # --------------------------------------------------------------------------- options from settings

@@ -194,7 +194,7 @@ def test_the_base_package_says_what_a_database_needs(server: str, file: str) -> 
     """The extra to install, and the other way."""
     done = bare("show", server, "0", "--database", file)
     assert done.returncode == 1
-    assert "pip install 'streamwitness[analyzer]'" in done.stderr
+    assert "pip install '.[analyzer]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

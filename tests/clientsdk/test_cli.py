@@ -84,8 +84,8 @@ def test_help_lists_what_is_installed_and_how_to_install_the_rest(capsys: pytest
     assert main(["--help"]) == 0
     listed = " ".join(capsys.readouterr().out.split())
     assert "bare needs a kettle [needs kettle_that_is_not_there" in listed
-    assert "pip install 'streamwitness[kettle]'" in listed
-    assert "gone [needs spoon, not installed here: pip install 'streamwitness[all]']" in listed
+    assert "pip install '.[kettle]'" in listed
+    assert "gone [needs spoon, which the extra 'all' brings: pip install '.[all]' in a checkout]" in listed
     assert "odd [cannot be loaded: ValueError: a defect]" in listed
     assert "pour pour the tea" in listed
 
@@ -132,8 +132,8 @@ def test_the_help_of_a_command_names_option_default_and_variable(capsys: pytest.
         (["pour", "tea"], "unexpected argument 'tea'"),
         (["pour", "--port", "x"], "--port (STREAMWITNESS_PORT) is 'x'; possible: a whole number"),
         (["fail"], "streamwitness fail: --port (STREAMWITNESS_PORT) is 1; possible: 2"),
-        (["bare"], "streamwitness bare: needs kettle_that_is_not_there, not installed here: pip install"),
-        (["gone"], "streamwitness gone: needs spoon, not installed here: pip install 'streamwitness[all]'"),
+        (["bare"], "streamwitness bare: needs kettle_that_is_not_there, which the extra"),
+        (["gone"], "streamwitness gone: needs spoon, which the extra 'all' brings: pip install '.[all]'"),
         (["odd"], "streamwitness odd: cannot be loaded: ValueError: a defect"),
     ],
 )

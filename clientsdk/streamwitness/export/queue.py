@@ -35,8 +35,8 @@ class QueueCounts(NamedTuple):
 class BlockQueue:
     """First in, first out; closing blocks' summaries come last and are dropped first.
 
-    `put` may be called from anywhere, also from a finalizer inside another `put`. `take`, `repeat` and `lost` are the
-    consumer's.
+    `put` may be called from anywhere, also from a finalizer inside another `put`; `take`, `put_back`, `repeat` and
+    `lost` are the consumer's.
     """
 
     def __init__(self, limit: int = LIMIT_BYTES) -> None:
@@ -87,6 +87,22 @@ class BlockQueue:
         for block in blocks:
             if block.final and not block.summary:
                 self._append_summary(dataclasses.replace(block, summary=True, rows=None))
+
+    def put_back(self, blocks: list[Block], oldest: int) -> list[Block]:
+        """Let blocks that could not be delivered wait again, in front of the others.
+
+        Returns those that are given up: they ended before `oldest` (Unix ns), or there is no room for them any more.
+        """
+        given_up: list[Block] = []
+        with self._lock:
+            for block in reversed(blocks):
+                size = size_of(block)
+                if block.end_ns < oldest or self._bytes + size > self._limit:
+                    given_up.append(block)
+                    continue
+                (self._summaries if block.summary else self._blocks).appendleft(block)
+                self._bytes += size
+        return given_up
 
     def lost(self, blocks: list[Block]) -> None:
         """These were taken but could not be delivered: count them, and let the next block say so.

@@ -32,6 +32,8 @@ MAX_BATCH_BLOCKS: Final = 256
 MAX_BATCH_BYTES: Final = 2 << 20
 MAX_ARRIVALS: Final = 1 << 16
 """Recorders that may wait to be tracked; beyond, the oldest go unticked (their blocks still close at an event)."""
+KEEP_NS: Final = 300 * 1_000_000_000
+"""How long after its end a block is still tried (a collector that restarts loses nothing), as long as there is room."""
 EXIT_TIMEOUT: Final = 2.0
 """Seconds that the end of the process may be delayed by."""
 
@@ -253,15 +255,21 @@ class Worker:
         except Exception as error:
             faults.fault("export.send", error)
         finally:
-            self.queue.repeat(batch)
+            over = batch if delivered else self.queue.put_back(batch, time.time_ns() - KEEP_NS)
+            self.queue.repeat(over)
             if not delivered:
-                self.queue.lost(batch)
+                self.queue.lost(over)
         if not delivered and not self._closed:
             self._complain()
         return delivered
 
     def _complain(self) -> None:
-        faults.limited("export", "telemetry could not be delivered to %s; what waits is bounded", self._name())
+        faults.limited(
+            "export",
+            "streamwitness: records for %s cannot be delivered and wait for now; does `streamwitness up` or a "
+            "collector run there? (STREAMWITNESS_ENDPOINT)",
+            self._name(),
+        )
 
     def _target(self) -> Exporter:
         exporter = self._exporter

@@ -16,6 +16,11 @@ def drain(queue: BlockQueue) -> list[Block]:
     return queue.take(10**6, 1 << 40, queue.summaries)
 
 
+def number(block: Block) -> int:
+    """What `make_block` was given."""
+    return int(block.stream, 16) - 1
+
+
 def room_for(blocks: int) -> int:
     return blocks * size_of(make_block())
 
@@ -214,3 +219,26 @@ def test_put_from_many_threads() -> None:
     assert counts.put == 2000
     assert taken + counts.dropped == 2000
     assert queue.waiting_bytes == 0
+
+
+def test_what_could_not_be_delivered_waits_again_in_front() -> None:
+    """A collector that restarts loses nothing, and order is kept."""
+    queue = BlockQueue()
+    for index in range(4):
+        queue.put(make_block(index, end_ns=100))
+    batch = queue.take(2, 1 << 20)
+    assert queue.put_back(batch, oldest=50) == []
+    assert [number(block) for block in queue.take(4, 1 << 20)] == [0, 1, 2, 3]
+
+
+def test_what_is_too_old_or_has_no_room_is_given_up() -> None:
+    """Neither time nor memory is without bound."""
+    queue = BlockQueue(limit=3 * size_of(make_block(0)))
+    for index in range(3):
+        queue.put(make_block(index, end_ns=100))
+    batch = queue.take(3, 1 << 20)
+    queue.put(make_block(9, end_ns=100))
+    queue.put(make_block(10, end_ns=100))
+    assert [number(block) for block in queue.put_back(batch, oldest=50)] == [1, 0]
+    assert [number(block) for block in queue.put_back(batch[:1], oldest=101)] == [0]
+    assert queue.waiting_bytes == 3 * size_of(make_block(0))

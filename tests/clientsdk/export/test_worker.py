@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -406,3 +407,18 @@ def test_instrumentation_is_suppressed_in_the_thread(make: Make) -> None:
     worker.shutdown(WAIT)
     assert set(seen) == {True}
     assert context.get_value("suppress_instrumentation") is None
+
+
+def test_a_target_that_comes_back_gets_what_it_missed(make: Make) -> None:
+    """A collector that restarts loses no block, and each comes once, before those that came later."""
+    worker, target = make(interval=10 * WAIT)
+    target.fails = True
+    now = time.time_ns()
+    worker.put(make_block(1, end_ns=now))
+    assert not worker.flush(WAIT)
+    worker.put(make_block(2, end_ns=now))
+    assert not worker.flush(WAIT)
+    target.fails = False
+    assert worker.flush(WAIT)
+    assert [int(block.stream, 16) - 1 for block in target.blocks][-2:] == [1, 2]
+    assert worker.counts().undelivered == 0
