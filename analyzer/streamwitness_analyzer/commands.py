@@ -74,19 +74,24 @@ def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> i
 
 
 def _ask(args: Namespace, answer: Callable[[Reader], str]) -> str:
-    """Ask the database named, else the server; where no server was named or runs, the database that it would use."""
-    from .readers import DatabaseReader, ServerReader, Unreachable
+    """Ask the database named, else the server; where none was named and none helps, the database that it would use."""
+    from .readers import DatabaseReader, ReadFailed, ServerReader, Unknown, Unreachable
 
     if args.database:
         return answer(DatabaseReader(args.database))
+    server, here = args.settings.server, Path(UpSettings().database)
     try:
-        return answer(ServerReader(args.settings.server, args.settings.query_key))
-    except Unreachable:
-        here = UpSettings().database
-        if args.settings.server != ReaderSettings().server or not Path(here).is_file():
+        return answer(ServerReader(server, args.settings.query_key))
+    except (Unreachable, Unknown) as error:
+        if server != ReaderSettings().server or not here.is_file():
             raise
-        print(f"(no server at {args.settings.server}: reading {here})", file=sys.stderr)
-        return answer(DatabaseReader(here))
+        try:
+            text = answer(DatabaseReader(str(here)))
+        except ReadFailed as nor_here:
+            raise (nor_here if isinstance(error, Unreachable) else error) from None
+        why = "nothing answers" if isinstance(error, Unreachable) else "no such stream"
+        print(f"({why} at {server}: read from {here.resolve()})", file=sys.stderr)
+        return text
 
 
 def _json(value: Mapping[str, Any]) -> str:

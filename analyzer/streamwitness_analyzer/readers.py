@@ -26,6 +26,10 @@ class Unreachable(ReadFailed):
     """Nothing answers where the server should be."""
 
 
+class Unknown(ReadFailed):
+    """The server answers, and knows no such stream."""
+
+
 class Reader(Protocol):
     """Answers the two questions of the query API, with its documents."""
 
@@ -64,7 +68,7 @@ class ServerReader:
                 answer = json.load(response)
         except urllib.error.HTTPError as error:
             with error:
-                raise ReadFailed(_told(error)) from error
+                raise (Unknown if error.code == 404 else ReadFailed)(_told(error)) from error
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise Unreachable(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from streamwitness.cli import main
-from streamwitness_analyzer.readers import ServerReader, Unreachable
+from streamwitness_analyzer.readers import ServerReader, Unknown, Unreachable
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Received, Store
@@ -198,18 +198,22 @@ def test_the_base_package_says_what_a_database_needs(server: str, file: str) -> 
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_server_the_database_here_is_read(
-    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("failure", [Unreachable, Unknown])
+def test_the_database_here_is_read_where_the_default_server_does_not_help(
+    failure: type[Exception], file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where no server was named and none runs, the file that `streamwitness up` would use answers, and that is said."""
+    """No server was named, and none runs or it knows no such stream: the file that `up` would use here answers."""
 
-    def nobody(*_: Any) -> dict[str, Any]:
-        raise Unreachable("nothing answers")
+    def helpless(*_: Any) -> dict[str, Any]:
+        raise failure("the server does not help")
 
-    monkeypatch.setattr(ServerReader, "_get", nobody)
+    monkeypatch.setattr(ServerReader, "_get", helpless)
     monkeypatch.chdir(Path(file).parent)
     assert main(["show", stream_id(1)[:8]]) == 1
     Path(file).rename("streamwitness.db")
     assert main(["show", stream_id(1), "--json"]) == 0
-    assert "reading streamwitness.db" in capsys.readouterr().err
+    assert f"read from {Path('streamwitness.db').resolve()}" in capsys.readouterr().err
     assert main(["show", stream_id(1), "--server", "http://127.0.0.1:9"]) == 1
+    assert main(["show", "f" * 32]) == 1
+    said = "the server does not help" if failure is Unknown else "no stream begins with"
+    assert said in capsys.readouterr().err
