@@ -65,7 +65,12 @@ def _as_far(main: Path | None) -> str:
 
 
 def why(
-    every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], excess: int
+    row: Row,
+    every: Sequence[Path],
+    main: Path | None,
+    found: Sequence[Finding],
+    missing: Sequence[tuple[str, str]],
+    excess: int,
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
@@ -78,12 +83,24 @@ def why(
                 unknown.append(f"{pair}: {step.hop.reason}")
     unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
     unknown += ["more records came than are kept of one stream"] if excess else []
-    evidence = found[0].evidence if found else {"seen": "", "missing": ""}
+    evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
     return {
         **evidence,
         "cleared": [c for c in COMPONENTS if c in intact - blamed],
         "unknown": list(dict.fromkeys(unknown)),
     }
+
+
+def _stopped_at_the_source(row: Row, main: Path | None) -> dict[str, str]:
+    """The evidence of an ending that is the provider's: what gateway in read last."""
+    leg = main.record("ingress") if main else None
+    if row.by != "source" or row.ending == "completed" or leg is None:
+        return {"seen": "", "missing": ""}
+    if row.ending == "upstream_error":
+        return {"seen": f"{words.label(leg.point)} read an error as event {after(row, main)}", "missing": ""}
+    last = words.UPSTREAM_ENDS.get(leg.end or "", "no more")
+    seen = f"{words.label(leg.point)} read {words.events(leg.events)}, then {last}"
+    return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
 
 
 # --------------------------------------------------------------------------- notes

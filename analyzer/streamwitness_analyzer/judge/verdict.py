@@ -45,7 +45,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "findings": [finding.document() for finding in found],
         "notes": notes(every, main),
         "points": _points(testimony.exchanges, every),
-        "why": why(every, found, missing, excess),
+        "why": why(ending, every, main, found, missing, excess),
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},

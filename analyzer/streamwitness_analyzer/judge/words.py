@@ -79,6 +79,15 @@ NOT_SEEN: Final = {
 }
 """The same, where who ended it was not seen."""
 
+UPSTREAM_ENDS: Final = {
+    "eof": "the end of the body",
+    "reset": "a connection reset",
+    "protocol_error": "a body that broke off",
+    "timeout": "nothing more in time",
+    "stopped_at_terminal": "the terminator",
+}
+"""What gateway in read last, by its end: the evidence of an ending that is the provider's."""
+
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost them.",
     "superseded": "{count} broke and another answered in its place; that accuses nobody.",

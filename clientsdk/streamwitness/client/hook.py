@@ -24,6 +24,9 @@ from streamwitness.witness import Identity, Witness
 from . import links
 from .tap import Tap
 
+_LEFT_OUT: Final = "streamwitness.left_out"
+"""Key of `request.extensions` for a stream that is not in this client's sample."""
+
 _ANNOUNCED: Final = "streamwitness"
 """Key of `request.extensions` for what was announced; redirects inherit it."""
 
@@ -56,6 +59,9 @@ class ClientHook:
         if not is_gateway(url, settings.origins):
             return
         stream, points = secrets.token_hex(16), _points()
+        if not _runtime.current().sampled(stream):  # decided here, for this client is the first witness
+            request.extensions[_LEFT_OUT] = True
+            return
         made = Announcement(stream, points, format_request(stream, points))
         request.headers[HEADER] = made.value
         request.extensions[_ANNOUNCED] = made
@@ -67,7 +73,11 @@ class ClientHook:
         settings = runtime.settings
         path = response.request.url.path
         content_type = response.headers.get("content-type", "")
-        if settings.mode == "off" or not is_stream(response.status_code, content_type):
+        if (
+            settings.mode == "off"
+            or _LEFT_OUT in response.request.extensions
+            or not is_stream(response.status_code, content_type)
+        ):
             return None
         if not chosen(path, settings.include, settings.exclude):
             return None
@@ -109,6 +119,7 @@ def _points() -> tuple[Point, ...]:
 
 def _take_back(request: Any) -> None:
     """Remove what an earlier request of the same redirect chain announced: it was meant for that origin only."""
+    request.extensions.pop(_LEFT_OUT, None)
     before = request.extensions.pop(_ANNOUNCED, None)
     if before is not None and request.headers.get(HEADER) == before.value:
         del request.headers[HEADER]

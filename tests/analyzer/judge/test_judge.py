@@ -306,3 +306,16 @@ def test_the_picture_of_counters_alone_claims_no_places() -> None:
     how = {point: replace(usual(point), level="counters") for point in ("ingress", "egress", "wire")}
     blocks = path(ANSWER, ANSWER, [*ANSWER[:5], *ANSWER[6:]], **how)
     assert [p["cells"] for p in judge(blocks, settled=True)["points"]] == ["?" * 15, "?" * 15, "?" * 14]
+
+
+@pytest.mark.parametrize(
+    ("name", "seen", "missing"),
+    [
+        ("provider cut", "gateway in read 9 events, then the end of the body", "no finish reason"),
+        ("provider error", "gateway in read an error as event 6", ""),
+    ],
+)
+def test_an_ending_that_is_the_providers_has_its_evidence(name: str, seen: str, missing: str) -> None:
+    """What the gateway read last says who stopped."""
+    why = judge(CASES[name].blocks, settled=True)["why"]
+    assert (why["seen"], why["missing"]) == (seen, missing)

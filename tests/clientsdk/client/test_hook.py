@@ -135,11 +135,10 @@ def test_a_malformed_answer_is_no_answer() -> None:
     assert sink.closing("wire").stream not in ("", "x", STREAM)
 
 
-def test_the_gateway_decides_about_sampling() -> None:
-    """What the gateway samples is recorded whatever the client's share, and what it does not is not."""
-    with RawServer(gateway(sampled=False), gateway()) as server:
+def test_what_the_gateway_does_not_sample_is_not_recorded() -> None:
+    """Its answer says so, and then the client is silent as well."""
+    with RawServer(gateway(sampled=False)) as server:
         assert ask(server, origins=(server.url,))[0].blocks == []
-        assert ask(server, origins=(server.url,), sample=0.0)[0].closing("wire").stream == STREAM
     with RawServer(stream()) as server:
         assert ask(server, sample=0.0)[0].blocks == []
 
@@ -176,3 +175,11 @@ def test_a_gateway_that_was_not_named_is_spoken_of(caplog: pytest.LogCaptureFixt
             ask(server, origins=())
         assert [record.getMessage().count(server.url) for record in caplog.records] == [1]
     assert "STREAMWITNESS_ORIGINS" in caplog.text
+
+
+def test_a_client_samples_before_its_gateway() -> None:
+    """What is not in the client's own sample is neither announced nor recorded, whatever the gateway says."""
+    with RawServer(gateway()) as server:
+        sink, _ = ask(server, origins=(server.url,), sample=0.0)
+        assert server.header("stream-witness") is None
+    assert sink.blocks == []
