@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .records import Change, Counts, Document, Move, Offset, Received, Seen, StreamState, Superseded
-from .store import Store, Transaction
+from .store import ForeignTablesError, Store, Transaction
 
 __all__ = [
     "Change",
     "Counts",
     "Document",
+    "ForeignTablesError",
     "Move",
     "Offset",
     "Received",

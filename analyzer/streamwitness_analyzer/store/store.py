@@ -33,6 +33,21 @@ _Key = tuple[str, int, bool, bytes]
 _KEY: Final = tuple(blocks.primary_key)
 
 
+class ForeignTablesError(sa.exc.SQLAlchemyError):
+    """The database holds tables of another version. Tables are made, never migrated, until 1.0."""
+
+
+def _missing_columns(connection: sa.Connection) -> list[str]:
+    """`table.column` of what our schema has and the database has not."""
+    inspector = sa.inspect(connection)
+    return [
+        f"{table.name}.{column.name}"
+        for table in metadata.sorted_tables
+        for column in table.columns
+        if column.name not in {found["name"] for found in inspector.get_columns(table.name)}
+    ]
+
+
 class Store:
     """A database; give `name` as config.database_url describes it."""
 
@@ -41,12 +56,17 @@ class Store:
         self._writer = self.engine.execution_options(**{WRITE: True})
 
     def create(self) -> None:
-        """Make the tables that are not there yet; safe when several analyzers start at once."""
+        """Make the tables that are not there yet; safe when several analyzers start at once.
+
+        Raises ForeignTablesError (an SQLAlchemyError) where tables of another version stand in their place.
+        """
         with self._writer.begin() as connection:
             if self.engine.dialect.name == "postgresql":
                 # Two `create table if not exists` at once collide in the catalogue.
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(7387)"))
             metadata.create_all(connection)
+            if missing := _missing_columns(connection):
+                raise ForeignTablesError(f"it was made by another version and lacks {missing[0]}; name a new database")
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:

@@ -10,7 +10,7 @@ from streamwitness import semconv as sc
 from streamwitness_analyzer.filters import Filter, parse
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
-from streamwitness_analyzer.store import Move, Received, Seen, Store, Superseded, queries
+from streamwitness_analyzer.store import ForeignTablesError, Move, Received, Seen, Store, Superseded, queries
 from streamwitness_analyzer.store.schema import verdicts
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, stream_id
 
@@ -39,6 +39,14 @@ def test_creating_twice_is_harmless(store: Store) -> None:
     filled(store, 1)
     store.create()
     assert ids(ask(store)) == [1]
+
+
+def test_tables_of_another_version_are_refused(store: Store) -> None:
+    """Writing into them would fail with every batch; the column that is missing is named, and what to do."""
+    with store.engine.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE streams DROP COLUMN excess"))
+    with pytest.raises(ForeignTablesError, match=r"lacks streams\.excess; name a new database"):
+        store.create()
 
 
 def test_a_block_comes_back_as_it_was_stored(store: Store) -> None:
