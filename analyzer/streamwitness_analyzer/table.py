@@ -34,7 +34,8 @@ def render(page: Mapping[str, Any], style: Style, now: int) -> str:
         style.dress(_line(style, text, widths), *_COLOURS.get(row["integrity"], ()))
         for text, row in zip(texts[1:], rows, strict=True)
     ]
-    lines.append(f"Explain one: streamwitness show {rows[0]['stream'][:digits]}")
+    worth = next((row for row in rows if row["integrity"] == "damaged"), rows[0])
+    lines.append(f"Explain one: streamwitness show {worth['stream'][:digits]}")
     if page["next"]:
         lines.append(f"More: --cursor {page['next']}")
     return "\n".join(lines)

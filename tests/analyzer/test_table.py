@@ -33,7 +33,7 @@ ID        AGE  CLIENT  SENT→USED  ENDING     INTEGRITY  VERDICT
 71c00000  2m   httpx   15→14      completed  damaged    PARSER lost event 12  proven
 9b2e0000  2m   openai  15→?       completed  unproven   cut at the source after 8  provisional
 c4180000  2m                                            still running
-Explain one: streamwitness show 3fa10000
+Explain one: streamwitness show 71c00000
 More: --cursor abc"""
     )
 

@@ -65,7 +65,7 @@ HEALTHY: Final = (
 
 BROKEN: Final = (
     Scenario(
-        "source_cut", "openai", "provider stops in mid-text", script="cut:9",
+        "source_cut", "openai", "provider stops mid-text", script="cut:9",
         ending="upstream_truncated", used=(9, 9),
     ),
     Scenario(

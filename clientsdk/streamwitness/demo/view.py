@@ -13,7 +13,7 @@ from .clients import CLIENTS
 from .run import Result
 
 _CONFIDENCE = {"certain": "proven", "narrowed": "narrowed", None: ""}
-_ROW = "{mark:<2}{id:<6}{client:<13}{status:<6}{counts:>7}   {broke:<27}{verdict}"
+_ROW = "{mark:<2}{id:<6}{client:<13}{status:<6}{counts:>9}   {broke:<25}{verdict}"
 
 
 def table(results: Sequence[Result]) -> str:
@@ -21,7 +21,8 @@ def table(results: Sequence[Result]) -> str:
     head = _ROW.format(
         mark="", id=" id", client="client", status="HTTP", counts="sent→used", broke="we broke", verdict="verdict"
     )
-    return "\n".join([head, *(line for result in results for line in _rows(result))])
+    width = max(len(said) for result in results for said in _said(result))
+    return "\n".join([head, *(line for result in results for line in _rows(result, width))])
 
 
 def conclusion(results: Sequence[Result]) -> tuple[str, bool]:
@@ -55,11 +56,17 @@ def program() -> str:
     return str(called) if called.name == "streamwitness" and called.parent != Path() else "streamwitness"
 
 
-def _rows(result: Result) -> Iterator[str]:
+def _said(result: Result) -> list[str]:
+    """The verdict in short, one part a line."""
+    *parts, last = result.verdict["short"].split("; ")
+    return [*(f"{part};" for part in parts), last]
+
+
+def _rows(result: Result, width: int) -> Iterator[str]:
     scenario, verdict = result.scenario, result.verdict
     wrong = differences(scenario, verdict)
-    said = verdict["short"].split("; ")
-    said[-1] = f"{said[-1]:<27} {_CONFIDENCE[verdict['confidence']]}".rstrip()
+    said = _said(result)
+    said[-1] = f"{said[-1]:<{width}}  {_CONFIDENCE[verdict['confidence']]}".rstrip()
     yield _ROW.format(
         mark="✗" if wrong else "✓",
         id=" " + result.outcome.stream[:4],
@@ -67,7 +74,7 @@ def _rows(result: Result) -> Iterator[str]:
         status=result.outcome.status,
         counts=f"{verdict['counts']['sent']}→{verdict['counts']['used']}",
         broke=scenario.broke or "nothing",
-        verdict=said[0] + (";" if len(said) > 1 else ""),
+        verdict=said[0],
     ).rstrip()
     for more in said[1:]:
         yield _ROW.format(mark="", id="", client="", status="", counts="", broke="", verdict=more).rstrip()
