@@ -1,4 +1,4 @@
-"""The analyzer's commands: `up`, `analyzer`, `streams`, `show`. Imported for every `--help`, so imports little."""
+"""The analyzer's commands: up, analyzer, rejudge, streams, show. Imported for every `--help`, so imports little."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness.commands import Command
 
-from .config import AnalyzerSettings, ReaderSettings, UpSettings
+from .config import AnalyzerSettings, ReaderSettings, RejudgeSettings, UpSettings
 from .filters import DEFAULT_LIMIT, WORDS
 from .style import Style
 
@@ -59,6 +59,31 @@ def _show(args: Namespace) -> int:
         return _json(document) if args.json else render(document, _style())
 
     return _answer("show", args, answer)
+
+
+def _rejudge(args: Namespace) -> int:
+    import time
+
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from . import judge
+    from .assemble import wall
+    from .filters import FilterError, parse
+    from .settle import Life, Patience
+    from .steps import Steps
+    from .store import Store
+
+    try:
+        since = parse([("since", args.since)], time.time_ns()).since
+        store = Store(args.settings.database)
+        store.create()
+        looked_at, changed = Steps(store, Life(judge, Patience()), wall).rejudge(since or 0)
+        store.close()
+    except (FilterError, SQLAlchemyError) as error:
+        print(f"streamwitness rejudge: {getattr(error, 'orig', None) or error}", file=sys.stderr)
+        return 1
+    print(f"{looked_at} streams judged anew, {changed} verdicts corrected")
+    return 0
 
 
 def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> int:
@@ -125,6 +150,12 @@ def _streams_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cursor", metavar="TEXT", help="go on after this page (`next` of --json)")
 
 
+def _rejudge_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--since", metavar="WHEN", required=True, help="seen last after this: an age (15m, 2h, 7d) or an ISO 8601 time"
+    )
+
+
 def _show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("stream", metavar="ID", help="a stream's id, or its first digits")
     _reading(parser)
@@ -143,6 +174,15 @@ ANALYZER: Final = Command(
     run=_analyzer,
     settings=AnalyzerSettings,
     needs=_SERVER_NEEDS,
+    extra="analyzer",
+)
+REJUDGE: Final = Command(
+    name="rejudge",
+    help="judge stored streams anew; what comes out otherwise is corrected, its history kept",
+    run=_rejudge,
+    add_arguments=_rejudge_arguments,
+    settings=RejudgeSettings,
+    needs=("sqlalchemy",),
     extra="analyzer",
 )
 STREAMS: Final = Command(

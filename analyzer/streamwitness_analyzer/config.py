@@ -73,6 +73,16 @@ class UpSettings:
 
 
 @dataclass(frozen=True)
+class RejudgeSettings:
+    """Settings of `streamwitness rejudge`."""
+
+    database: str = setting("streamwitness.db", "SQLite file, or postgresql://user@host/name")
+
+    def __post_init__(self) -> None:
+        _check_database(self.database)
+
+
+@dataclass(frozen=True)
 class ReaderSettings:
     """Settings of `streamwitness streams` and `show`."""
 
@@ -89,8 +99,12 @@ def _check(settings: AnalyzerSettings | UpSettings) -> None:
     require(settings.idle_after >= 0, "idle_after", settings.idle_after, "0 or more seconds")
     require(settings.max_blocks > 0, "max_blocks", settings.max_blocks, "a number above 0")
     require(0 <= settings.port <= 65535, "port", settings.port, "0 to 65535")
+    _check_database(settings.database)
+
+
+def _check_database(name: str) -> None:
     try:
-        database_url(settings.database)
+        database_url(name)
     except DatabaseNameError as error:
         require(False, "database", "***", str(error))
 

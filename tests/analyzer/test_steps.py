@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from streamwitness.blocks import Block
 from streamwitness_analyzer.counting import ENDED, EXCESS_BLOCKS, GAPS
 from streamwitness_analyzer.steps import Steps
-from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded
+from streamwitness_analyzer.store import Move, Offset, Received, Store, Superseded, queries
 from streamwitness_analyzer.store import store as store_module
 from streamwitness_analyzer.store.schema import counters, offsets, streams, verdicts
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, life, stream_id
@@ -307,3 +307,33 @@ def test_offsets_compare_before_they_sort() -> None:
     """Moves have one order everywhere: by topic, then partition."""
     moves = [Move(Offset("t", n, 0, 1), 1, 0) for n in (2, 0, 1)]
     assert [move.held.partition for move in sorted(moves)] == [0, 1, 2]
+
+
+class Stricter(PlainJudge):
+    """A judge that has learnt something about odd streams."""
+
+    JUDGE_VERSION = 1
+
+    def judge(self, blocks: Sequence[Block], **how: Any) -> dict[str, Any]:
+        document = super().judge(blocks, **how)
+        return document | {"integrity": "unproven"} if int(document["stream"], 16) % 2 else document
+
+
+def test_rejudge_corrects_what_comes_out_otherwise(store: Store) -> None:
+    """Only streams seen since then, only those that change; their history is kept, a second time changes nothing."""
+    before = steps(store)
+    for n in range(1, 6):
+        at = START + n * SECOND
+        before.ingest([Received(block(n, point, rows=3, final=True), at) for point in ("egress", "wire")])
+    after = steps(store, judge=Stricter())
+    assert after.rejudge(START + 3 * SECOND) == (3, 2)
+    assert after.rejudge(START + 3 * SECOND) == (3, 0)
+    with store.read() as connection:
+        found = {n: queries.find(connection, stream_id(n)).document for n in range(1, 6)}
+        kept = queries.document(connection, stream_id(3), 1)
+    assert [(n, d["state"], d["revision"], d["integrity"]) for n, d in found.items() if d] == [
+        (1, "settled", 1, "intact"), (2, "settled", 1, "intact"), (3, "corrected", 2, "unproven"),
+        (4, "settled", 1, "intact"), (5, "corrected", 2, "unproven"),
+    ]  # fmt: skip
+    assert kept is not None
+    assert kept["integrity"] == "intact"

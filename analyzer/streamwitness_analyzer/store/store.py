@@ -214,6 +214,12 @@ class Transaction:
         query = sa.select(streams.c.id).where(streams.c.due <= watermark).order_by(streams.c.due).limit(limit)
         return list(self._connection.execute(query).scalars())
 
+    def judged(self, since: int, after: str, limit: int) -> list[str]:
+        """Streams with a settled verdict (or one that the judge failed on), seen last since then, by id."""
+        final = streams.c.settled_at.is_not(None) | (streams.c.state == "failed")
+        query = sa.select(streams.c.id).where(final, streams.c.last_received >= since, streams.c.id > after)
+        return list(self._connection.execute(query.order_by(streams.c.id).limit(limit)).scalars())
+
     def move(self, moves: Iterable[Move]) -> None:
         """Advance offsets by compare-and-set on (next, epoch); raises Superseded when one is no longer ours."""
         for move in sorted(moves):
