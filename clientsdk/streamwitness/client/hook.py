@@ -30,6 +30,15 @@ _LEFT_OUT: Final = "streamwitness.left_out"
 _ANNOUNCED: Final = "streamwitness"
 """Key of `request.extensions` for what was announced; redirects inherit it."""
 
+_UNNAMED: Final = (
+    "streamwitness: the gateway at %s is instrumented, but not named to this client; add it to STREAMWITNESS_ORIGINS, "
+    "or client and gateway testify on two streams and what is lost between them is not seen"
+)
+_SILENT: Final = (
+    "streamwitness: %s is in STREAMWITNESS_ORIGINS, but does not answer as an instrumented gateway; is the middleware "
+    "StreamWitness in front of this path? Until then the client testifies alone"
+)
+
 parser: ContextVar[str | None] = ContextVar("streamwitness_parser", default=None)
 """Name of the SDK whose parser will read the response of a request made here and testify for `parsed`, or None."""
 
@@ -83,8 +92,10 @@ class ClientHook:
             return None
         announced = response.request.extensions.get(_ANNOUNCED)
         if announced is None and HEADER in response.headers:
-            _advise(response.request.url)
+            _advise(response.request.url, _UNNAMED)
         header = parse_response(response.headers.get(HEADER, "")) if announced is not None else None
+        if announced is not None and header is None:
+            _advise(response.request.url, _SILENT)
         identity, level = _identity(header, announced, key, runtime)
         if not identity.sampled:
             return None
@@ -102,15 +113,10 @@ class ClientHook:
             link.tap = tap
 
 
-def _advise(url: Any) -> None:
-    """A gateway speaks that this client does not know: each would make a stream of its own."""
+def _advise(url: Any, advice: str) -> None:
+    """Say once a minute what keeps client and gateway from testifying on one stream."""
     origin = origin_of(url)
-    faults.limited(
-        f"client.origins.{origin}",
-        "the gateway at %s is instrumented, but not named to this client; add it to STREAMWITNESS_ORIGINS, or client "
-        "and gateway testify on two streams and what is lost between them is not seen",
-        origin,
-    )
+    faults.limited(f"client.origins.{origin}", advice, origin)
 
 
 def _points() -> tuple[Point, ...]:

@@ -183,3 +183,12 @@ def test_a_client_samples_before_its_gateway() -> None:
         sink, _ = ask(server, origins=(server.url,), sample=0.0)
         assert server.header("stream-witness") is None
     assert sink.blocks == []
+
+
+def test_a_named_gateway_that_does_not_answer_as_one_is_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
+    """It was named for a reason: the log says what is missing there, once."""
+    with RawServer(stream()) as server:
+        for _ in range(2):
+            ask(server, origins=(server.url,))
+        assert [record.getMessage().count(server.url) for record in caplog.records] == [1]
+    assert "does not answer as an instrumented gateway" in caplog.text
