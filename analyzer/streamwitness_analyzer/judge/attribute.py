@@ -16,6 +16,7 @@ from typing import Final, Literal
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
 from .change import Change, Hop
+from .handed import judge_handed_on
 from .parts import withholds
 from .places import judge_views
 from .records import Record
@@ -118,7 +119,7 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
         if not _comparable(one.before, two.after):
             continue
         peer = two.peer and (one.peer or one.after.closing is None)
-        around = judge_views(View(one.before, "semantic"), View(two.after, "semantic"), peer=peer)
+        around = judge_handed_on(one.before, two.after, peer=peer)
         if around.status == "intact" and peer:  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)

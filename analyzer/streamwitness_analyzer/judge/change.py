@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from .view import View
+
+LOSSES: Final = frozenset(("gap", "tail", "gap_or_late"))
+"""Kinds by which B has less of what A had, and nothing else."""
 
 Side = Literal["before", "after"]
 Span = tuple[int, int]

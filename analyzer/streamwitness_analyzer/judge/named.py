@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -28,6 +28,7 @@ REJECTIONS: Final = frozenset(
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
 _APPLIED: Final = RESULT["applied"]
 _CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
+_KIND: Final = {"tool_start": "tool", "tool_args": "tool"}
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
 
@@ -71,8 +72,11 @@ class Named:
     """Rows whose event reached the application."""
 
 
-def compare_named(a: Record, b: Record, *, peer: bool) -> Named:
-    """Judge A → B. Events of A without model output may come or not."""
+def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] = ()) -> Named:
+    """Judge A → B. Events of A without model output may come or not.
+
+    `before` are the points on the way to A, which tell what the answer was made of where A's closing block is lost.
+    """
     if _as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events)
     content, left_out = _taken_up(carrying(View(a, "semantic")), a, b)
@@ -85,10 +89,13 @@ def compare_named(a: Record, b: Record, *, peer: bool) -> Named:
         reason = "it names events that the point before never had"
         return Named(Hop("unproven", reason=reason), ignored, rejected, used)
     changes = [*_told_losses(told), *_repeated(naming)]
-    if not _several_choices(a):
-        changes += [*_absent(a, content, naming, b, peer), *_displaced(naming)]
+    choices = _choices((a, *before))
+    held_to = [*_absent(a, content, naming, b, peer), *_displaced(naming)] if choices is None or choices < 2 else []
+    if choices is not None:
+        changes += held_to
     hop = _hop(changes, naming, a, content, b, peer)
-    if not changes and (left_out or _several_choices(a)):
+    several = choices > 1 if choices is not None else bool(held_to)
+    if not changes and (left_out or several):
         hop = Hop("unproven", reason="not every kind or choice of output has to be taken up", unread=hop.unread)
     return Named(hop, ignored, rejected, used)
 
@@ -98,18 +105,26 @@ def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, 
 
     An application that has no use for reasoning passes over it and reports nothing: that loses no event.
     """
-    taken = sum(PART[name] for name in PARTS if b.part(name))
-    if not content or all(b.part(name) or not a.part(name) for name in CONTENT):
+    kinds = {_KIND.get(name, name) for name in CONTENT if a.part(name)}
+    if not content or (len(kinds) < 2 and all(b.part(name) or not a.part(name) for name in CONTENT)):
         return content, False
     masks = parts_of(a)
+    joined = Counter(name for mask in masks.values() for name in _joined(mask))
+    taken = sum(PART[name] for name in PARTS if b.part(name) > joined[name])
     kept = {position: size for position, size in content.items() if masks.get(position, 0) & taken & _CONTENT_MASK}
     return kept, len(kept) < len(content)
 
 
-def _several_choices(a: Record) -> bool:
-    """Whether the answer has several choices: rows do not tell them apart, and an application may want one only."""
-    slots = a.closing.slot_digests if a.closing is not None else ()
-    return len({slot.partition("/")[0] for slot in slots}) > 1
+def _joined(mask: int) -> list[str]:
+    """The kinds of output in an event of several: to apply it may be to apply one of them."""
+    names = [name for name in CONTENT if mask & PART[name]]
+    return names if len({_KIND.get(name, name) for name in names}) > 1 else []
+
+
+def _choices(records: Sequence[Record]) -> int | None:
+    """How many choices the answer has: rows do not tell them apart, and an application may want one only."""
+    closing = next((record.closing for record in records if record.closed), None)
+    return None if closing is None else len({slot.partition("/")[0] for slot in closing.slot_digests})
 
 
 def _as_handed(a: Record, b: Record, peer: bool) -> bool:

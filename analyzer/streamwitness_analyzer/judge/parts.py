@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, MAX_SLOTS, PART, RESULT, TERMINAL
+from streamwitness.semconv import ERROR, MAX_SLOTS, PART, PENDING_BYTES, RESULT, TERMINAL
 
 from .records import Record
 
@@ -75,8 +75,18 @@ def withholds(before: Record, after: Record) -> bool:
 
 def unread(record: Record) -> bool:
     """Whether some events could not be read, or may have come after the terminal: they are not among the judged."""
-    after_terminal = bool(record.part("terminal")) and not ends_with_terminal(record)
-    return bool(record.total("malformed")) or after_terminal
+    return bool(record.total("malformed")) or may_go_on_behind_terminal(record)
+
+
+def stopped_within_an_event(record: Record) -> bool:
+    """Whether bytes were left that no blank line ended: one that reads by lines may take them for an event."""
+    return bool(record.told(PENDING_BYTES))
+
+
+def may_go_on_behind_terminal(record: Record) -> bool:
+    """Whether events may stand behind a terminator: readers stop there, and what follows is nobody's loss."""
+    terminals = record.part("terminal")
+    return terminals > 1 or (terminals == 1 and not ends_with_terminal(record))
 
 
 def same_slots(before: Record, after: Record) -> bool:

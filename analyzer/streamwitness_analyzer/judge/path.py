@@ -11,8 +11,9 @@ from streamwitness.semconv import CLIENT_ENDS, PART, Point
 
 from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
+from .handed import judge_handed_on
 from .named import Named, carrying, compare_named
-from .parts import ends_with_terminal, positions_with, same_slots, withholds
+from .parts import ends_with_terminal, may_go_on_behind_terminal, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
 from .upstream import Upstream, judge_upstream
@@ -86,7 +87,7 @@ def ended_by_peer(record: Record, before: Record | None) -> bool:
     if record.end is None:
         return False
     if record.end == "stopped_at_terminal":
-        if record.part("error"):
+        if record.part("error") or (record.point == "applied" and before is not None and before.part("error")):
             return False
         return record.point != "wire" or before is None or _stopped_at_the_last(record, before)
     return CLIENT_ENDS.get(record.end) == "peer"
@@ -103,9 +104,7 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return _transport(before, after, peer)
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
-    hop = judge_views(View(before, "semantic"), View(after, "semantic"), peer=peer)
-    if hop.status == "faulty" and peer and after.part("finish") == before.part("finish") and same_slots(before, after):
-        hop = Hop("intact", prefix=hop.prefix)  # the same content, handed on in other pieces
+    hop = judge_handed_on(before, after, peer=peer)
     return _with_error(hop, before, after, peer)
 
 
@@ -129,7 +128,7 @@ def _rewritten(before: Record, after: Record) -> bool:
 def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
     """An error event that was read and not handed on, by a parser that hands errors on."""
     swallowed = before.part("error") and not after.part("error") and after.delivers & PART["error"]
-    if not (swallowed and peer and after.closed):
+    if not (swallowed and peer and after.closed) or may_go_on_behind_terminal(before):
         return hop
     places = positions_with(before, PART["error"])
     span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
@@ -143,7 +142,8 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     of = next((block.of for block in after.blocks if block.of), None)
     if of != before.point:
         return Hop("unproven", reason="its rows name the events of a point that is not held")
-    path.named = compare_named(before, after, peer=peer)
+    way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
+    path.named = compare_named(before, after, peer=peer, before=way)
     return path.named.hop
 
 

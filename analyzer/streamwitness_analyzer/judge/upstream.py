@@ -16,20 +16,31 @@ from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
     MARK_BYTES,
+    PENDING_BYTES,
     PROVIDER_NAME,
     STATUS_CODE,
     TERMINAL,
     UNKNOWN_PROVIDER,
 )
 
-from .change import Change, Hop
+from .change import LOSSES, Change, Hop, Side
 from .open_ends import anchor
-from .parts import all_slots, positions_with, positions_with_result, same_slots, unread
+from .parts import (
+    all_slots,
+    may_go_on_behind_terminal,
+    positions_with,
+    positions_with_result,
+    same_slots,
+    stopped_within_an_event,
+    unread,
+)
 from .places import judge_views
 from .records import Exchange, Record
 from .view import View
 
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+_TERMINATOR_BYTES: Final = 16
+"""Size of `data: [DONE]` with its line end, and a little."""
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
@@ -77,7 +88,7 @@ def _replaced(legs: Sequence[Record], feeding: Record | None) -> tuple[Record, .
 
 def _among(legs: Sequence[Record], egress: Record) -> Upstream:
     after = View(egress, "semantic")
-    for leg in reversed(legs):
+    for leg in reversed(legs) if after.n or not any(leg.total("judged") for leg in legs) else ():
         before = View(leg, "semantic")
         if before.digests and after.digests and (before.n, before.o) == (after.n, after.o):
             return _with_envelope(Upstream(leg, Hop("intact", prefix=after.n), _replaced(legs, leg)), legs, egress)
@@ -100,14 +111,18 @@ def _single(leg: Record, egress: Record) -> Upstream:
         return Upstream(leg, _unproven("no digests were recorded"))
     peer = _peer(leg, egress)
     if peer and same_slots(leg, egress):
-        return Upstream(leg, _finish_lost(before, after), recut=True)
+        return Upstream(leg, _same_content(leg, egress), recut=True)
     hop = judge_views(before, after, peer=peer)
+    if hop.unread and egress.end == "eof" and not egress.complete:
+        return Upstream(leg, _unproven("the gateway ended its answer before what it had read was sent"))
     if hop.status != "faulty":
         return Upstream(leg, hop)
     if not _related(before, after):
         return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
     if broken := _broken((leg,), egress):
         return Upstream(leg, Hop("faulty", tuple(broken), prefix=hop.prefix))
+    if stopped_within_an_event(leg) and leg.end == "eof" and any(c.kind not in LOSSES for c in hop.changes):
+        return Upstream(leg, _unproven("the upstream ended without a blank line, and the gateway may read by lines"))
     if unread(leg) or unread(egress):
         return Upstream(leg, _unproven("some of its events could not be read, or came after the terminator"))
     return _faulty(leg, egress, hop, before, after, peer)
@@ -144,7 +159,7 @@ def _recut(changes: Sequence[Change], before: View, after: View, peer: bool) -> 
     Where not all was due at gateway out, what its new content stands for may be what was never sent.
     """
     new = any(c.kind in _NEW and c.side == "after" for c in changes)
-    gone = any(c.kind in ("gap", "tail", "gap_or_late") for c in changes)
+    gone = any(c.kind in LOSSES for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
     )
@@ -169,14 +184,38 @@ def _related(before: View, after: View) -> bool:
     return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
 
 
-def _finish_lost(before: View, after: View) -> Hop:
-    """All content came through; a finish that did not is still a loss."""
-    if not before.record.part("finish") or after.record.part("finish"):
-        return Hop("intact", prefix=0)
-    places = positions_with(before.record, FINISH)
-    last = max(0, before.record.events - 1)
+def _same_content(leg: Record, egress: Record) -> Hop:
+    """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
+    if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
+        return _unproven("the gateway sent its terminator before other events")
+    had, have = _finishes(leg), _finishes(egress)
+    if had > have:
+        return Hop("faulty", (_of_finishes("gap", had - have, "before", leg),))
+    if have and not had and not _may_finish(leg, egress):
+        return Hop("faulty", (_of_finishes("fabricated", have, "after", egress),))
+    return Hop("intact", prefix=0)
+
+
+def _finishes(record: Record) -> int:
+    """How many choices finished; several may do so in one event."""
+    told = record.told(FINISH_REASONS_ATTRIBUTE)
+    if not record.part("finish"):
+        return 0
+    return len(told) if isinstance(told, (list, tuple)) and told else 1
+
+
+def _may_finish(leg: Record, egress: Record) -> bool:
+    """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up."""
+    told = bool(egress.part("error")) or _tells_error(egress)
+    unread_end = stopped_within_an_event(leg) and leg.end == "eof"
+    return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
+
+
+def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
+    places = positions_with(record, FINISH)
+    last = max(0, record.events - 1)
     span = (places[0], places[-1]) if places else (0, last)
-    return Hop("faulty", (Change("gap", 1, len(places) == 1, "before", span, span, len(places) == 1),))
+    return Change(kind, count, len(places) == 1, side, span, span, len(places) == 1)
 
 
 def _first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
@@ -227,6 +266,9 @@ def _excused(hop: Hop, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault."""
     if any(not change.values for change in hop.changes):
         return True
+    brought = any(view.record.total("content") for view in others)
+    if brought and any(change.kind == "altered" or change.kind in _NEW for change in hop.changes):
+        return True  # a piece of it may stand in an event that joins both
     known = {value for view in others for value in view.values}
     return None in known or any(v in known for change in hop.changes for v, _ in change.values)
 
@@ -270,7 +312,7 @@ def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> U
 
 
 def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
-    more = egress.part("terminal") - sum(leg.part("terminal") for leg in legs)
+    more = egress.part("terminal") - sum(leg.part("terminal") + _half_terminal(leg) for leg in legs)
     if more <= 0 or any(leg.complete or leg.own_end for leg in legs):
         return []
     if egress.part("error") or _tells_error(egress):  # it ends an answer that says itself that it failed
@@ -283,9 +325,15 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     return [Change("fabricated", more, True, "after", span, span, len(places) == more, note=note)]
 
 
+def _half_terminal(leg: Record) -> bool:
+    """Whether a terminator may be what the leg ended within; any other event that says something is longer."""
+    pending = leg.told(PENDING_BYTES)
+    return leg.end == "eof" and isinstance(pending, int) and 0 < pending <= _TERMINATOR_BYTES
+
+
 def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:
     """Events that nobody can read came out, and all that was read upstream could be."""
-    if any(leg.total("malformed") for leg in legs) or not egress.total("malformed"):
+    if any(leg.total("malformed") or stopped_within_an_event(leg) for leg in legs) or not egress.total("malformed"):
         return []
     places = positions_with_result(egress, "malformed")
     if not places:  # too long to be read here, which proves nothing
@@ -298,6 +346,8 @@ def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:
 
 def _swallowed_error(leg: Record, egress: Record) -> list[Change]:
     if not leg.part("error") or egress.part("error") or egress.end != "eof" or _tells_error(egress):
+        return []
+    if may_go_on_behind_terminal(leg):
         return []
     places = positions_with(leg, 0, error=True)
     span = (places[0], places[-1]) if places else (max(0, leg.events - 1), max(0, leg.events - 1))

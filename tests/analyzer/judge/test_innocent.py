@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, PROVIDER_NAME, REASONING, TERMINAL, TEXT
+from streamwitness.semconv import (
+    ERROR,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    PENDING_BYTES,
+    PROVIDER_NAME,
+    REASONING,
+    TERMINAL,
+    TEXT,
+)
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import (
     DELIVERED_BY_SDK,
@@ -179,3 +188,149 @@ def test_an_answer_made_of_two_attempts() -> None:
         blocks += How("ingress", leg=number).blocks(read)
     verdict = judge(blocks, settled=True)
     assert (findings(verdict), verdict["integrity"]) == ([], "unproven")
+
+
+@pytest.mark.parametrize("behind", [[ERROR_EVENT], [ERROR_EVENT, DONE]], ids=["error", "error, then [DONE]"])
+@pytest.mark.parametrize("wire", [True, False], ids=["wire", "no wire"])
+def test_an_error_behind_the_terminator_is_nobodys_to_hand_on(behind: list[Event], wire: bool) -> None:
+    """The upstream's connection breaks after `[DONE]`, and the gateway says so: no parser reads that far."""
+    handed = handed_on(ANSWER)
+    sent = [*ANSWER, DONE, *behind]
+    verdict = judge(path(None, sent, sent if wire else None, handed, used(handed), parsed=BY_SDK), settled=True)
+    assert findings(verdict) == []
+    read = judge(path(sent, [*ANSWER, DONE], None), settled=True)
+    assert findings(read) == []
+
+
+def test_a_parser_that_stops_at_an_error_leaves_the_rest_to_nobody() -> None:
+    """Where `parsed` is not on record, `applied` names what came at the client, and the error was an exception."""
+    came = [*ANSWER[:7], ERROR_EVENT, *ANSWER[7:]]
+    applied = How("applied", end=STOPPED, of="wire")
+    verdict = judge(path(came, came, came, None, used(ANSWER[:7]), applied=applied), settled=True)
+    assert findings(verdict) == []
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["choices told at gateway out", "told nowhere"])
+def test_choices_are_not_known_while_no_closing_block_is_held(told: bool) -> None:
+    """An application that takes one choice of two, in a process that vanishes."""
+    handed = handed_on(ANSWER)
+    slots = ("0/text/0 00000000 30", "1/text/0 00000000 30")
+    egress = How("egress", slots=slots)
+    blocks = path(None, ANSWER if told else None, ANSWER, handed, used(handed)[::2], egress=egress, cuts=lambda _: [12])
+    verdict = judge([b for b in blocks if not b.final or b.point == "egress"], settled=True)
+    assert findings(verdict) == []
+
+
+def test_a_reducer_is_held_to_one_choice_that_is_told_before_it() -> None:
+    """The closing block of `parsed` is lost, that of gateway out tells of one choice only."""
+    handed = handed_on(ANSWER)
+    kept = [*used(handed)[:5], *used(handed)[6:]]
+    egress = How("egress", slots=("0/text/0 00000000 60",))
+    blocks = path(None, ANSWER, ANSWER, handed, kept, egress=egress, cuts=lambda _: [12])
+    verdict = judge([b for b in blocks if not b.final or b.point == "egress"], settled=True)
+    assert findings(verdict) == [("gap_or_late", ["reducer"], "certain")]
+
+
+def test_an_event_of_two_kinds_does_not_show_that_both_are_taken_up() -> None:
+    """Text and reasoning in one event: to apply it may be to apply its text only."""
+    both = replace(ANSWER[5], parts=TEXT | REASONING)
+    events = [ANSWER[0], *(replace(event, parts=REASONING) for event in ANSWER[1:5]), both, *ANSWER[6:]]
+    handed = handed_on(events)
+    kept = [event for event in used(handed) if event.parts != REASONING]
+    assert findings(judge(path(events, events, events, handed, kept), settled=True)) == []
+
+
+@pytest.mark.parametrize("end", ["cancelled", "vanished"])
+@pytest.mark.parametrize("wire", [True, False], ids=["wire", "no wire"])
+def test_a_parser_that_splits_events_and_is_not_read_to_the_end(end: str, wire: bool) -> None:
+    """Without the digests of all content a parser that nobody described may have cut it otherwise."""
+    split = [*ANSWER[:4], Event(901), Event(902), *ANSWER[5:12]]
+    hows = {"wire": How("wire", end="cancelled"), "parsed": How("parsed", end="cancelled", delivers=0)}
+    blocks = path(ANSWER, ANSWER, ANSWER[:14] if wire else None, split, cuts=lambda _: [11], **hows)
+    held = [b for b in blocks if end == "cancelled" or b.point in ("ingress", "egress") or not b.final]
+    assert findings(judge(held, settled=True)) == []
+    described = How("parsed", end="cancelled", delivers=DELIVERED_BY_SDK)
+    verdict = judge(path(ANSWER, ANSWER, ANSWER[:14], split, **hows | {"parsed": described}), settled=True)
+    assert {tuple(suspects) for _, suspects, _ in findings(verdict)} == {("parser",)}
+
+
+def test_a_described_parser_that_hands_on_a_finish_too_early() -> None:
+    """Slot by slot the content is the same, and still it came in another order."""
+    slots = ("0/text/0 0badcafe 60",)
+    handed = handed_on(ANSWER)
+    early = [*handed[:-2], handed[-1], handed[-2]]
+    wire, parsed = How("wire", slots=slots), How("parsed", delivers=DELIVERED_BY_SDK, slots=slots)
+    verdict = judge(path(ANSWER, ANSWER, ANSWER, early, wire=wire, parsed=parsed), settled=True)
+    assert findings(verdict) == [("reorder", ["parser"], "certain")]
+
+
+def test_one_that_reads_by_lines_takes_a_last_event_without_a_blank_line() -> None:
+    """What the framing left over at the end of a body was an event to them."""
+    pending = ((PENDING_BYTES, 80),)
+    ingress = How("ingress", leg=0, complete=False, extra=pending)
+    assert findings(judge(path(ANSWER[:9], ANSWER[:10], None, ingress=ingress), settled=True)) == []
+    wire = How("wire", complete=False, extra=pending)
+    assert findings(judge(path(None, None, ANSWER[:9], ANSWER[:10], wire=wire), settled=True)) == []
+    terminator = How("ingress", leg=0, complete=False, extra=((PENDING_BYTES, 13),))
+    egress = How("egress", legs=(LEG,), complete=False)
+    verdict = judge(path(ANSWER[:9], [*ANSWER[:9], DONE], None, ingress=terminator, egress=egress), settled=True)
+    assert findings(verdict) == []
+
+
+def test_half_an_event_that_the_gateway_passes_on() -> None:
+    """The upstream broke within an event: that it cannot be decoded is not the gateway's doing alone."""
+    half = replace(Event(800, 1 << 14), text=0, result="malformed")
+    ingress = How("ingress", leg=0, end="reset", complete=False, extra=((PENDING_BYTES, 20),))
+    egress = How("egress", legs=(LEG,), complete=False)
+    blocks = path(ANSWER[:9], [*ANSWER[:9], half], None, ingress=ingress, egress=egress)
+    for block in blocks:
+        block.totals["malformed"] = int(block.point == "egress")
+    assert findings(judge(blocks, settled=True)) == []
+
+
+def test_an_event_that_joins_the_end_of_one_attempt_and_the_beginning_of_the_next() -> None:
+    """A gateway that joins pieces goes on where its first upstream broke."""
+    first, second = ANSWER[:9], [Event(610), ANSWER[-1]]
+    legs = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+    sent = [*first[:-1], Event(611), ANSWER[-1]]
+    blocks = path(None, sent, None, egress=How("egress", legs=legs, expected=("ingress",)))
+    blocks += How("ingress", leg=0, complete=False).blocks(first) + How("ingress", leg=1).blocks(second)
+    assert findings(judge(blocks, settled=True)) == []
+
+
+def test_an_empty_answer_is_not_that_of_an_empty_attempt() -> None:
+    """Another attempt brought content, and nothing of it was sent."""
+    legs = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+    blocks = path(None, [DONE], [DONE], egress=How("egress", legs=legs, expected=("ingress",), complete=False))
+    blocks += How("ingress", leg=0, end="reset", complete=False).blocks([Event(parts=1)])
+    blocks += How("ingress", leg=1).blocks(ANSWER)
+    assert judge(blocks, settled=True)["integrity"] == "unproven"
+
+
+@pytest.mark.parametrize("stop", ["cancelled", "timeout"])
+def test_a_gateway_that_ends_its_answer_before_what_it_read(stop: str) -> None:
+    """It stopped reading, and sent less than it had read: nothing says how much of it was due."""
+    ingress = How("ingress", leg=0, end=stop, complete=False)
+    egress = How("egress", legs=(LEG,), complete=False)
+    verdict = judge(path(ANSWER[:9], ANSWER[:4], ANSWER[:4], ingress=ingress, egress=egress), settled=True)
+    assert (findings(verdict), verdict["integrity"]) == ([], "unproven")
+
+
+def test_finishes_are_counted_where_the_content_is_the_same() -> None:
+    """One choice of two lost its finish; and a finish came of which the upstream knows nothing."""
+    slots = ("0/text/0 0badcafe 30",)
+
+    def how(point: str, *reasons: str) -> How:
+        extra = ((FINISH_REASONS_ATTRIBUTE, reasons),) if reasons else ()
+        leg = point == "ingress"
+        legs = () if leg else (LEG,)
+        return How("ingress" if leg else "egress", leg=0 if leg else None, legs=legs, slots=slots, extra=extra)
+
+    finishes = [Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH)]
+    read, sent = [*ANSWER[:9], *finishes], [*ANSWER[:9], finishes[0]]
+    two, one = how("ingress", "stop", "stop"), how("egress", "stop")
+    assert findings(judge(path(read, sent, None, ingress=two, egress=one), settled=True)) == [
+        ("gap", ["gateway"], "certain")
+    ]
+    verdict = judge(path(ANSWER[:9], sent, None, ingress=how("ingress"), egress=one), settled=True)
+    assert findings(verdict) == [("fabricated", ["gateway"], "certain")]
