@@ -7,7 +7,7 @@ only the digests of all of it, at both points, tell whether it is the same.
 from __future__ import annotations
 
 from .change import LOSSES, Hop
-from .parts import all_slots, same_slots, stopped_within_an_event
+from .parts import all_slots, may_go_on_behind_terminal, same_slots, stopped_within_an_event
 from .places import judge_views
 from .records import Record
 from .view import View
@@ -19,7 +19,8 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     hop = judge_views(a, b, peer=peer)
     if hop.status != "faulty":
         return hop
-    if peer and after.part("finish") == before.part("finish") and same_slots(before, after):
+    finishes = after.part("finish") == before.part("finish") or may_go_on_behind_terminal(before)
+    if peer and finishes and same_slots(before, after):
         displaced = bool(after.delivers) and (a.n, a.s) == (b.n, b.s)
         return hop if displaced else Hop("intact", prefix=hop.prefix)
     more = any(change.kind not in LOSSES for change in hop.changes)

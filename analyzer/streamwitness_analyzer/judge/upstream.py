@@ -88,7 +88,7 @@ def _replaced(legs: Sequence[Record], feeding: Record | None) -> tuple[Record, .
 
 def _among(legs: Sequence[Record], egress: Record) -> Upstream:
     after = View(egress, "semantic")
-    for leg in reversed(legs) if after.n or not any(leg.total("judged") for leg in legs) else ():
+    for leg in reversed(legs) if after.n or len(legs) == 1 else ():  # empty answers are all alike
         before = View(leg, "semantic")
         if before.digests and after.digests and (before.n, before.o) == (after.n, after.o):
             return _with_envelope(Upstream(leg, Hop("intact", prefix=after.n), _replaced(legs, leg)), legs, egress)
@@ -142,10 +142,8 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
         return Upstream(
             leg, _unproven("the gateway cuts the answer into other events, and no digest of all of it is held")
         )
-    span = (
-        min(c.span[0] for c in changes if c.side == "before"),
-        max(c.span[1] for c in changes if c.side == "before"),
-    )
+    spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
+    span = (min(low for low, _ in spans), max(high for _, high in spans))
     note = "the content differs, and was cut into other events"
     if marked is not None:
         note += f"; first in content bytes {marked[0]}–{marked[1]}"
@@ -249,7 +247,7 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     views = [View(leg, "semantic") for leg in legs]
     if not after.digests or not all(view.digests for view in views):
         return Upstream(legs[-1], _unproven("no digests were recorded"), _replaced(legs, legs[-1]))
-    if _continued(views, after):
+    if after.n and _continued(views, after):
         return Upstream(legs[-1], Hop("intact", prefix=after.n), _replaced(legs, legs[-1]), joined=True)
     related = [view for view in views if _related(view, after)]
     if len(related) == 1:

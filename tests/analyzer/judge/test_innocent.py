@@ -334,3 +334,31 @@ def test_finishes_are_counted_where_the_content_is_the_same() -> None:
     ]
     verdict = judge(path(ANSWER[:9], sent, None, ingress=how("ingress"), egress=one), settled=True)
     assert findings(verdict) == [("fabricated", ["gateway"], "certain")]
+
+
+def test_an_error_of_a_side_call_beside_an_empty_answer() -> None:
+    """Two attempts without content and an answer without content: nothing says which of them it is."""
+    legs = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+    blocks = path(None, [Event(parts=1), DONE], None, egress=How("egress", legs=legs, expected=("ingress",)))
+    blocks += How("ingress", leg=0, complete=False).blocks([Event(parts=1), DONE])
+    blocks += How("ingress", leg=1, complete=False).blocks([ERROR_EVENT, DONE])
+    verdict = judge(blocks, settled=True)
+    assert (findings(verdict), verdict["integrity"]) == ([], "unproven")
+
+
+def test_a_finish_behind_the_terminator_is_nobodys_to_hand_on() -> None:
+    """A parser that cuts the content anew stops at the first terminator, as every parser does."""
+    slots = ("0/text/0 0badcafe 60",)
+    joined = [*ANSWER[:4], Event(900, TEXT), *ANSWER[6:-1]]
+    sent = [*ANSWER, Event(FINISHED + 1, FINISH), DONE]
+    egress, parsed = How("egress", slots=slots), How("parsed", delivers=0, slots=slots)
+    assert findings(judge(path(None, sent, None, joined, egress=egress, parsed=parsed), settled=True)) == []
+
+
+def test_a_gateway_that_stops_and_had_only_added() -> None:
+    """New content, nothing missing, and marks that differ: there is a verdict, and no exception."""
+    sent = [*ANSWER[:9], Event(700), *ANSWER[9:12]]
+    marks = {"ingress": b"\x01\x00\x00\x00aaaa", "egress": b"\x01\x00\x00\x00bbbb"}
+    blocks = path(ANSWER[:12], sent, None, egress=How("egress", end="disconnected", legs=(LEG,)))
+    marked = [replace(block, content_marks=marks[block.point]) for block in blocks]
+    assert {tuple(suspects) for _, suspects, _ in findings(judge(marked, settled=True))} <= {("gateway",)}
