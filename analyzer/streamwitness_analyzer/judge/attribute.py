@@ -120,7 +120,9 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
             continue
         peer = two.peer and (one.peer or one.after.closing is None)
         around = judge_handed_on(one.before, two.after, peer=peer)
-        if around.status == "intact" and peer:  # else proven only as far as was read
+        if (
+            around.status == "intact" and peer and one.before.part("error") <= two.after.part("error")
+        ):  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]

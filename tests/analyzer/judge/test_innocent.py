@@ -362,3 +362,12 @@ def test_a_gateway_that_stops_and_had_only_added() -> None:
     blocks = path(ANSWER[:12], sent, None, egress=How("egress", end="disconnected", legs=(LEG,)))
     marked = [replace(block, content_marks=marks[block.point]) for block in blocks]
     assert {tuple(suspects) for _, suspects, _ in findings(judge(marked, settled=True))} <= {("gateway",)}
+
+
+def test_an_error_that_did_not_come_is_not_bridged() -> None:
+    """The record at `wire` does not decide; the judged events are equal, and an error is missing."""
+    sent = [*ANSWER[:7], ERROR_EVENT, DONE]
+    parsed = How("parsed", delivers=DELIVERED_BY_SDK, complete=False)
+    blocks = path(None, sent, sent[:7], ANSWER[:7], parsed=parsed, cuts=lambda _: [3])
+    held = [b for b in blocks if not (b.point == "wire" and b.final)]
+    assert judge(held, settled=True)["integrity"] == "unproven"
