@@ -121,7 +121,7 @@ def _single(leg: Record, egress: Record) -> Upstream:
         return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
     if broken := _broken((leg,), egress):
         return Upstream(leg, Hop("faulty", tuple(broken), prefix=hop.prefix))
-    if stopped_within_an_event(leg) and leg.end == "eof" and any(c.kind not in LOSSES for c in hop.changes):
+    if stopped_within_an_event(leg) and any(c.kind not in LOSSES for c in hop.changes):
         return Upstream(leg, _unproven("the upstream ended without a blank line, and the gateway may read by lines"))
     if unread(leg) or unread(egress):
         return Upstream(leg, _unproven("some of its events could not be read, or came after the terminator"))
@@ -205,7 +205,7 @@ def _finishes(record: Record) -> int:
 def _may_finish(leg: Record, egress: Record) -> bool:
     """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up."""
     told = bool(egress.part("error")) or _tells_error(egress)
-    unread_end = stopped_within_an_event(leg) and leg.end == "eof"
+    unread_end = stopped_within_an_event(leg)
     return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
 
 
@@ -326,7 +326,7 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
 def _half_terminal(leg: Record) -> bool:
     """Whether a terminator may be what the leg ended within; any other event that says something is longer."""
     pending = leg.told(PENDING_BYTES)
-    return leg.end == "eof" and isinstance(pending, int) and 0 < pending <= _TERMINATOR_BYTES
+    return isinstance(pending, int) and 0 < pending <= _TERMINATOR_BYTES
 
 
 def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:

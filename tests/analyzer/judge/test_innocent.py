@@ -264,14 +264,15 @@ def test_a_described_parser_that_hands_on_a_finish_too_early() -> None:
     assert findings(verdict) == [("reorder", ["parser"], "certain")]
 
 
-def test_one_that_reads_by_lines_takes_a_last_event_without_a_blank_line() -> None:
-    """What the framing left over at the end of a body was an event to them."""
+@pytest.mark.parametrize("end", ["eof", "reset", "protocol_error"])
+def test_one_that_reads_by_lines_takes_a_last_event_without_a_blank_line(end: str) -> None:
+    """What the framing left over, however the body ended, was an event to them."""
     pending = ((PENDING_BYTES, 80),)
-    ingress = How("ingress", leg=0, complete=False, extra=pending)
+    ingress = How("ingress", leg=0, end=end, complete=False, extra=pending)
     assert findings(judge(path(ANSWER[:9], ANSWER[:10], None, ingress=ingress), settled=True)) == []
     wire = How("wire", complete=False, extra=pending)
     assert findings(judge(path(None, None, ANSWER[:9], ANSWER[:10], wire=wire), settled=True)) == []
-    terminator = How("ingress", leg=0, complete=False, extra=((PENDING_BYTES, 13),))
+    terminator = How("ingress", leg=0, end=end, complete=False, extra=((PENDING_BYTES, 13),))
     egress = How("egress", legs=(LEG,), complete=False)
     verdict = judge(path(ANSWER[:9], [*ANSWER[:9], DONE], None, ingress=terminator, egress=egress), settled=True)
     assert findings(verdict) == []
