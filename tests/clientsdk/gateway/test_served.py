@@ -27,8 +27,8 @@ ANSWER = chat(*(f"word {number} " for number in range(20)))
 BODY = b"".join(ANSWER)
 
 BROKEN = (httpx.RemoteProtocolError, httpx.ReadError)
-"""What a client sees of an answer that breaks off: the system ends the connection with FIN, or with RST where the server
-had not read all of the request."""
+"""What a client sees of an answer that breaks off: the system ends the connection with FIN, or with RST where the
+server had not read all of the request."""
 
 Body = Any
 """A function that gives the pieces of an answer."""
