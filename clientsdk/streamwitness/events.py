@@ -12,13 +12,16 @@ class Frame(NamedTuple):
     """One event as the framing cut it out of the body.
 
     `name` is the SSE event name (empty where none was sent), `data` the raw data field (lines joined by LF),
-    `size` the bytes it took on the wire, line ends and blank line included. `oversize` frames carry no data.
+    `size` the bytes it took on the wire, line ends and blank line included. `fault` is "oversize" or "malformed" (a
+    checksum that does not match) for a frame that was found and cannot be read: it carries neither name nor data.
+    `id` is the last event id when it was dispatched (SSE; else empty).
     """
 
     name: bytes
     data: bytes
     size: int
-    oversize: bool = False
+    fault: str = ""
+    id: bytes = b""
 
 
 class Piece(NamedTuple):

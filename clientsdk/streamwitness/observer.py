@@ -8,16 +8,14 @@ from typing import Any, Final
 from . import faults
 from . import semconv as sc
 from .events import Frame, Reading
-from .framing import SSEFramer
-from .providers import Profile, detect
+from .framing import FRAMINGS, Framer, framing_of
+from .providers import Profile, detect, profile
 from .recorder import Recorder
 
 _OK: Final = sc.RESULT["ok"]
-_RESULT_OF_FRAME: Final = {
-    "oversize": sc.RESULT["oversize"],
-    "malformed": sc.RESULT["malformed"],
-    "after_terminal": sc.RESULT["after_terminal"],
-}
+_MALFORMED: Final = sc.RESULT["malformed"]
+_AFTER_TERMINAL_RESULT: Final = sc.RESULT["after_terminal"]
+_UNREADABLE: Final = Reading(sc.MALFORMED)
 _NO_LEG: Final = (sc.MISSING, sc.MISSING)
 _AFTER_TERMINAL: Final[dict[str, str]] = {
     **dict.fromkeys(("reset", "protocol_error", "cancelled", "timeout", "abandoned", "unknown"), "stopped_at_terminal"),
@@ -35,6 +33,26 @@ def _error_type(end: str, detail: str) -> dict[str, Any]:
     return {sc.ERROR_TYPE: detail if detail.isidentifier() else end} if end in _FAULTS else {}
 
 
+class _Numbers:
+    """A provider's own sequence numbers: the first, the last, and how many between were missing."""
+
+    __slots__ = ("first", "holes", "last")
+
+    def __init__(self) -> None:
+        self.first: int | None = None
+        self.last: int | None = None
+        self.holes: int | None = None
+
+    def note(self, number: int | None) -> None:
+        if number is None:
+            return
+        if self.last is None:
+            self.first, self.holes = number, 0
+        elif number > self.last + 1:
+            self.holes = (self.holes or 0) + number - self.last - 1
+        self.last = number if self.last is None else max(self.last, number)
+
+
 class BodyObserver:
     """Frames body pieces, reads them with the provider's profile and records each event at one point.
 
@@ -48,15 +66,20 @@ class BodyObserver:
         "_comments",
         "_content_type",
         "_framer",
+        "_framing",
         "_path",
+        "_upstream",
         "on_close",
         "on_event",
         "profile",
         "recorder",
+        "stamp",
         "terminal",
     )
 
-    def __init__(self, recorder: Recorder, path: str, content_type: str, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, recorder: Recorder, path: str, content_type: str, clock: Callable[[], int], named: str | None = None
+    ) -> None:
         self.recorder = recorder
         self.profile: Profile | None = None
         self.terminal = False
@@ -65,8 +88,14 @@ class BodyObserver:
         """Called for each event about to be recorded; at egress it gives the row's (leg, leg_read)."""
         self.on_close: Callable[[str], None] | None = None
         """Called once with how this point ended."""
-        self._framer = SSEFramer()
+        self.stamp: Callable[[Frame], tuple[int, bytes]] | None = None
+        """Of a stamped body: the sequence that a frame is stamped with (or MISSING), and its data without the stamp."""
+        self._framing = framing_of(path, content_type) or "sse"
+        self._framer: Framer = FRAMINGS[self._framing]()
         self._path, self._content_type, self._clock = path, content_type, clock
+        self._upstream: _Numbers | None = None
+        if named is not None:
+            self._take(profile(named))
         self._comments = 0
         self._broken = False
 
@@ -98,7 +127,7 @@ class BodyObserver:
         if self.terminal and end in _AFTER_TERMINAL:
             end, detail = _AFTER_TERMINAL[end], detail or f"{end} after the terminator"
         try:
-            pending = 0 if self._broken else self._framer.finish()
+            pending = 0 if self._broken else self._finish()
             known = self._known() | _error_type(end, detail) | (extra or {})
             complete = self.profile.complete if self.profile is not None else None
             self.recorder.close(
@@ -111,10 +140,26 @@ class BodyObserver:
             self.recorder.close(self._clock(), end, detail=detail, legs=legs)
             faults.fault(f"observer.{self.recorder.point}", error)
 
+    def _finish(self) -> int:
+        """Record the frames that only the end completes; returns the bytes of one that never was."""
+        frames, pending = self._framer.finish()
+        now = self._clock()
+        for frame in frames:
+            self._record(frame, now)
+        self._count_read()
+        return pending
+
+    def _take(self, profile: Profile) -> Profile:
+        self.profile = profile
+        self._upstream = _Numbers() if profile.numbered else None
+        return profile
+
     def _record(self, frame: Frame, now: int) -> None:
-        if self.profile is None:
-            self.profile = detect(self._path, self._content_type, frame.data)
-        reading = self.profile.read(frame.name, frame.data) if not frame.oversize else Reading(sc.MALFORMED)
+        profile = self.profile or self._take(detect(self._path, self._content_type, frame.data))
+        sequence, data = (sc.MISSING, frame.data) if self.stamp is None else self.stamp(frame)
+        reading = _UNREADABLE if frame.fault else profile.read(frame.name, data)
+        if self._upstream is not None:
+            self._upstream.note(profile.sequence)
         leg, leg_read = (self.on_event and self.on_event(frame, reading)) or _NO_LEG
         self.recorder.event(
             now,
@@ -126,17 +171,18 @@ class BodyObserver:
             result=self._result(frame, reading),
             leg=leg,
             leg_read=leg_read,
+            sequence=sequence,
         )
         if reading.parts & sc.TERMINAL:
             self.terminal = True
 
     def _result(self, frame: Frame, reading: Reading) -> int:
-        if frame.oversize:
-            return _RESULT_OF_FRAME["oversize"]
+        if frame.fault:
+            return sc.RESULT[frame.fault]
         if self.terminal:
-            return _RESULT_OF_FRAME["after_terminal"]
+            return _AFTER_TERMINAL_RESULT
         if reading.parts & sc.MALFORMED:
-            return _RESULT_OF_FRAME["malformed"]
+            return _MALFORMED
         return _OK
 
     def _count_read(self) -> None:
@@ -145,12 +191,16 @@ class BodyObserver:
         self._comments = comments
 
     def _known(self) -> dict[str, Any]:
-        """What the profile knows in the field's own words (`gen_ai.*`)."""
-        profile = self.profile
+        """What framing and profile know: ours, and in the field's own words (`gen_ai.*`)."""
+        profile, upstream = self.profile, self._upstream
+        framed = {sc.FRAMING: self._framing, sc.MISFRAMED: self._framer.wrong or None}
         if profile is None:
-            return {}
+            return {key: value for key, value in framed.items() if value is not None}
         reasons = profile.finish_reasons or (("error",) if profile.complete is False else ())
-        known = {
+        known = framed | {
+            sc.UPSTREAM_FIRST: upstream and upstream.first,
+            sc.UPSTREAM_LAST: upstream and upstream.last,
+            sc.UPSTREAM_HOLES: upstream and upstream.holes,
             sc.PROVIDER_NAME: profile.provider,
             sc.RESPONSE_MODEL: profile.model,
             sc.RESPONSE_ID: profile.response_id,

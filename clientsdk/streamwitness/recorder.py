@@ -44,7 +44,19 @@ from .semconv import (
 )
 from .sums import Sums
 
-COLUMNS: Final = ("of", "parts", "bytes", "content", "t", "leg", "leg_read", "payload", "semantic", "result")
+COLUMNS: Final = (
+    "of",
+    "parts",
+    "bytes",
+    "content",
+    "t",
+    "leg",
+    "leg_read",
+    "payload",
+    "semantic",
+    "result",
+    "sequence",
+)
 """The columns of a row as packed in memory; every value is a u32."""
 
 _ROW: Final = struct.Struct(f"={len(COLUMNS)}I")
@@ -146,12 +158,13 @@ class Recorder:
         result: int = _OK,
         leg: int = MISSING,
         leg_read: int = MISSING,
+        sequence: int = MISSING,
     ) -> None:
         """Record one event.
 
         `size` is its framed bytes, `data` its raw data field (None where the point has none), `of` the position at
         the point before that it was made from, `leg`/`leg_read` at egress the leg read last and how many of its
-        events had been read.
+        events had been read, `sequence` the number that it was stamped with.
         """
         if self._generation != forked.generation:  # before the lock: a thread of the parent may hold it for ever
             return
@@ -176,7 +189,7 @@ class Recorder:
             # Threads may take their time and our lock in different orders, and a frame may exceed 4 GiB.
             t = (now - self._block_start) // 1000 if now > self._block_start else 0
             capped = size if size < MISSING else MISSING - 1
-            self._rows += _ROW.pack(of, parts, capped, content, t, leg, leg_read, payload, semantic, result)
+            self._rows += _ROW.pack(of, parts, capped, content, t, leg, leg_read, payload, semantic, result, sequence)
             self._bytes += size
             self._judged += judged
             if now - self._last_event > self._gap.ns:

@@ -14,14 +14,17 @@ import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from . import faults
 from .export.worker import EXIT_TIMEOUT, Exporter, Worker
+from .providers import PROFILES
 from .recorder import Sink
 from .semconv import Level, Mode, Point
 from .settings import SettingsError, load, require, setting
+
+_PROFILES: Final = f"with a name out of {', '.join(PROFILES)}"
 
 _logger = logging.getLogger("streamwitness")
 
@@ -32,12 +35,16 @@ class ClientSettings:
 
     endpoint: str = setting("http://127.0.0.1:4318", "base URL of the OTLP/HTTP receiver; /v1/traces is added")
     key: str = setting("", "ingest key, sent as Authorization: Bearer", secret=True)
-    mode: Mode = setting("observe", "off: hooks do nothing; observe: streams are recorded, bodies stay untouched")
+    mode: Mode = setting(
+        "observe",
+        "off: hooks do nothing; observe: streams are recorded, bodies untouched; stamp: events may be numbered",
+    )
     level: Level = setting("digests", "counters: no rows; rows: no digests; digests: both")
     sample: float = setting(1.0, "share of streams recorded, 0 to 1; decided by a hash of the stream id")
     origins: tuple[str, ...] = setting((), "gateway origins that the client announces itself to (https://llm.example)")
     include: tuple[str, ...] = setting((), "path patterns to observe (* and ?); none: every path")
     exclude: tuple[str, ...] = setting((), "path patterns to leave alone; wins over include")
+    profiles: tuple[str, ...] = setting((), "formats by path pattern, first match wins (/my/chat=openai_chat)")
     service: str = setting("", "service.name of the telemetry; none: OTEL_SERVICE_NAME")
 
     def __post_init__(self) -> None:
@@ -45,6 +52,8 @@ class ClientSettings:
         require(_is_url(self.endpoint), "endpoint", self.endpoint, "an http:// or https:// URL")
         for origin in self.origins:
             require(_is_url(origin), "origins", origin, "http:// or https:// origins separated by commas")
+        for named in self.profiles:
+            require(named.rpartition("=")[2].strip() in PROFILES, "profiles", named, f"pattern=name, {_PROFILES}")
 
 
 class Pipeline(Sink, Protocol):
@@ -114,6 +123,7 @@ def configure(
     origins: Sequence[str] | None = None,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    profiles: Sequence[str] | None = None,
     service: str | None = None,
 ) -> Runtime:
     """Set up the SDK, or change it while it runs; what is not given keeps its value.
@@ -124,6 +134,7 @@ def configure(
     given: dict[str, Any] = {
         "endpoint": endpoint, "key": key, "mode": mode, "level": level, "sample": sample, "service": service,
         "origins": _texts(origins), "include": _texts(include), "exclude": _texts(exclude),
+        "profiles": _texts(profiles),
     }  # fmt: skip
     given = {name: value for name, value in given.items() if value is not None}
     with _lock:

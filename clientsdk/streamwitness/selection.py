@@ -7,23 +7,28 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from .framing import framing_of
+
 Origin = tuple[str, str, int | None]
 """Scheme, host and port, as RFC 6454 compares them: lower case, the scheme's default port made explicit."""
-
-STREAM_TYPES: Final = frozenset(("text/event-stream",))
-"""Content types that are streams of events here: those that a framing exists for. Others pass untouched."""
 
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-def is_stream(status: int, content_type: str) -> bool:
-    """Whether a response is a stream of events: a success, of a content type that a framing exists for."""
-    return 200 <= status < 300 and media_type(content_type) in STREAM_TYPES
+def is_stream(status: int, path: str, content_type: str) -> bool:
+    """Whether a response is a stream of events: a success, of a type that a framing exists for."""
+    return 200 <= status < 300 and framing_of(path, content_type) is not None
 
 
-def media_type(content_type: str) -> str:
-    """A content type without its parameters, in lower case."""
-    return content_type.partition(";")[0].strip().lower()
+def profile_named(path: str, profiles: tuple[str, ...]) -> str | None:
+    """The profile that the setting `profiles` (`pattern=name`) names for a path; the first that matches."""
+    named = (item.rpartition("=") for item in profiles)
+    return next((name.strip() for pattern, _, name in named if matches(path, pattern.strip())), None)
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path (its query left out) matches a pattern with `*` and `?`."""
+    return _pattern((pattern,)).fullmatch(path.partition("?")[0]) is not None
 
 
 def chosen(path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:

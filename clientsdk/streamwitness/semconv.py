@@ -136,10 +136,25 @@ EGRESS_ENDS: Final[dict[str, EndedBy]] = {
 
 # --------------------------------------------------------------------------- levels and modes
 
-Mode = Literal["off", "observe"]
+Mode = Literal["off", "observe", "stamp"]
 Level = Literal["counters", "rows", "digests"]
-MODES: Final[tuple[Mode, ...]] = ("off", "observe")
+MODES: Final[tuple[Mode, ...]] = ("off", "observe", "stamp")
 LEVELS: Final[tuple[Level, ...]] = ("counters", "rows", "digests")
+
+# --------------------------------------------------------------------------- framing
+
+FRAMINGS: Final = ("sse", "ndjson", "json_array", "eventstream")
+"""How bodies are cut into events: server-sent events, lines of JSON, one JSON array, AWS event stream messages."""
+
+MISFRAMINGS: Final = ("ndjson", "json", "json_error", "html", "sse", "text", "broken")
+"""What a body turned out to be where it was announced as something else. `json_error` is a JSON object with `error`,
+the whole body or behind proper events; `broken` one whose framing itself contradicts itself (a checksum)."""
+
+# --------------------------------------------------------------------------- stamping
+
+Stamp = Literal["none", "id", "field"]
+STAMPS: Final[tuple[Stamp, ...]] = ("none", "id", "field")
+"""How a gateway numbers the events that leave it: not at all, in the SSE `id` field, in the JSON object."""
 
 # --------------------------------------------------------------------------- HTTP
 
@@ -211,6 +226,20 @@ DIGEST_SEMANTIC_O: Final = "stream.digest.semantic.o"
 CONTENT_MARKS: Final = "stream.content.marks"
 SLOT_DIGESTS: Final = "stream.slot.digests"
 COMPLETE: Final = "stream.complete"
+FRAMING: Final = "stream.framing"
+"""How the body was cut into events (FRAMINGS)."""
+MISFRAMED: Final = "stream.misframed"
+"""What the body turned out to be where that is not what it was announced as (MISFRAMINGS); absent where it is."""
+STAMPED: Final = "stream.stamped"
+"""How the events of this exchange are numbered (STAMPS); absent where they are not."""
+UPSTREAM_FIRST: Final = "stream.upstream.first"
+UPSTREAM_LAST: Final = "stream.upstream.last"
+UPSTREAM_HOLES: Final = "stream.upstream.holes"
+"""The provider's own sequence numbers, where it has them: first, last, and how many were missing between."""
+LINKED: Final = "stream.linked"
+"""The stream that this one was to resume, and could not."""
+STALL_FLUSHES: Final = "stream.stall_flushes"
+"""How often a reorder buffer gave up waiting and handed on what it had (closing block of `applied`)."""
 END: Final = "stream.end"
 END_DETAIL: Final = "stream.end.detail"
 OBSERVER_FAULT: Final = "stream.observer_fault"

@@ -28,7 +28,7 @@ T = TypeVar("T")
 PREFIX: Final = "STREAMWITNESS_"
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "client": ("endpoint", "key", "mode", "level", "sample", "origins", "include", "exclude", "service"),
+    "client": ("endpoint", "key", "mode", "level", "sample", "origins", "include", "exclude", "profiles", "service"),
     "collector": (
         "host",
         "port",

@@ -114,10 +114,20 @@ class Witness:
         return recorder
 
     def body(
-        self, point: Point, *, path: str, content_type: str, client: str | None = None, leg: int | None = None
+        self,
+        point: Point,
+        *,
+        path: str,
+        content_type: str,
+        client: str | None = None,
+        leg: int | None = None,
+        named: str | None = None,
     ) -> BodyObserver:
-        """An observer of a response body for one point: bytes go in, framed and read events are recorded."""
-        observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock)
+        """An observer of a response body for one point: bytes go in, framed and read events are recorded.
+
+        `named` is the provider's profile where a setting names it; else it is found by path, type and first event.
+        """
+        observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock, named)
         if self._host is not None and point in ("wire", "egress"):
             observer.on_close = self._host.ends
         if point == "wire":

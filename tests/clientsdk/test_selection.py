@@ -9,18 +9,21 @@ from streamwitness.selection import chosen, is_gateway, is_stream, origin_of
 
 
 @pytest.mark.parametrize(
-    ("status", "content_type", "expected"),
+    ("status", "path", "content_type", "expected"),
     [
-        (200, "text/event-stream", True),
-        (201, "Text/Event-Stream; charset=utf-8", True),
-        (200, "application/json", False),
-        (200, "", False),
-        (502, "text/event-stream", False),
+        (200, "/", "text/event-stream", True),
+        (201, "/", "Text/Event-Stream; charset=utf-8", True),
+        (200, "/api/chat", "application/x-ndjson", True),
+        (200, "/v1beta/models/m:streamGenerateContent?key=k", "application/json", True),
+        (200, "/v1beta/models/m:generateContent", "application/json", False),
+        (200, "/", "application/json", False),
+        (200, "/", "", False),
+        (502, "/", "text/event-stream", False),
     ],
 )
-def test_what_counts_as_a_stream(status: int, content_type: str, expected: bool) -> None:
+def test_what_counts_as_a_stream(status: int, path: str, content_type: str, expected: bool) -> None:
     """Successes of a content type that a framing exists for."""
-    assert is_stream(status, content_type) is expected
+    assert is_stream(status, path, content_type) is expected
 
 
 @pytest.mark.parametrize(

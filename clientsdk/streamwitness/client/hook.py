@@ -16,7 +16,7 @@ from streamwitness import runtime as _runtime
 from streamwitness.digests import KEY_BYTES
 from streamwitness.headers import ResponseHeader, format_request, parse_response
 from streamwitness.observer import BodyObserver
-from streamwitness.selection import chosen, is_gateway, is_stream, origin_of
+from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
@@ -85,7 +85,7 @@ class ClientHook:
         if (
             settings.mode == "off"
             or _LEFT_OUT in response.request.extensions
-            or not is_stream(response.status_code, content_type)
+            or not is_stream(response.status_code, path, content_type)
         ):
             return None
         if not chosen(path, settings.include, settings.exclude):
@@ -102,8 +102,11 @@ class ClientHook:
         points = announced.points if announced else _points()
         # A gateway that answered testifies as well: without its record the verdict must wait, then stay unproven.
         expected: tuple[Point, ...] = (*points, "egress") if header is not None else points
+        named = profile_named(path, settings.profiles)
         witness = Witness(identity, runtime.sink, level=level, expected=expected, host=host_span())
-        observer = witness.body("wire", path=path, content_type=content_type, client=parser.get() or self._library)
+        observer = witness.body(
+            "wire", path=path, content_type=content_type, client=parser.get() or self._library, named=named
+        )
         links.attach(response, links.Link(witness, path, content_type))
         return observer
 

@@ -151,7 +151,7 @@ class Tap:
             self.first = reading
         self.judged += bool(reading.pieces) and not self.observer.terminal
         self.opaque += is_opaque(reading)
-        self.oversize = self.oversize or frame.oversize
+        self.oversize = self.oversize or frame.fault == "oversize"
         return self._note_event(frame, reading) if self._note_event is not None else None
 
 

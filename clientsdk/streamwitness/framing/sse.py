@@ -97,11 +97,11 @@ class SSEFramer:
             self._hold(data)
         return frames
 
-    def finish(self) -> int:
+    def finish(self) -> tuple[list[Frame], int]:
         """The body has ended: discard what was never dispatched, and say how many bytes of an event that was.
 
-        These are the field lines since the last blank line, and an unfinished last line unless it is a comment.
-        A second call gives 0.
+        These are the field lines since the last blank line, and an unfinished last line unless it is a comment. There
+        are no frames that only the end completes. A second call gives 0.
         """
         if self._start:
             self._hold(self._start)
@@ -114,7 +114,12 @@ class SSEFramer:
         self._start, self._cr = None, False
         self._take_line()
         self._begin()
-        return pending
+        return [], pending
+
+    @property
+    def wrong(self) -> str:
+        """What the body turned out to be where it is no event stream: one of semconv.MISFRAMINGS, or ""."""
+        return ""
 
     def _begin(self) -> None:
         """Nothing of the next event has been seen."""
@@ -150,7 +155,7 @@ class SSEFramer:
         while at < stop:
             end = find(b"\n", at) + 2
             if starts(b"data: ", at) and 1 < end <= stop and data[end - 1] == _LF and end - at <= limit:
-                frames.append(_new(Frame, (b"", data[at + 6 : end - 2], end - at, False)))
+                frames.append(_new(Frame, (b"", data[at + 6 : end - 2], end - at, "", self.last_id)))
             else:
                 end = self._event(data, at, frames)
             at = end
@@ -164,7 +169,9 @@ class SSEFramer:
         if data.startswith(b"data:", start):
             end = data.find(b"\n", start) + 2
             if 1 < end <= len(data) and data[end - 1] == _LF and end - at <= self._limit:
-                frames.append(_new(Frame, (name, data[start + 5 : end - 2].removeprefix(b" "), end - at, False)))
+                frames.append(
+                    _new(Frame, (name, data[start + 5 : end - 2].removeprefix(b" "), end - at, "", self.last_id))
+                )
                 return end
         blank = data.find(b"\n\n", at) + 2
         end = blank if blank > 1 else len(data)
@@ -253,10 +260,10 @@ class SSEFramer:
             return
         size = self._size + 1
         oversize = size > self._limit
-        if self._has_data:
-            data = b"" if oversize else b"\n".join(self._data)
-            frames.append(_new(Frame, (b"" if oversize else self._name, data, size, oversize)))
         if oversize:
             self._id = self.last_id
         self.last_id = self._id
+        if self._has_data:
+            name, data = (b"", b"") if oversize else (self._name, b"\n".join(self._data))
+            frames.append(_new(Frame, (name, data, size, "oversize" if oversize else "", self.last_id)))
         self._begin()

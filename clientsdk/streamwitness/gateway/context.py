@@ -19,6 +19,7 @@ from streamwitness.events import Frame, Reading
 from streamwitness.headers import RequestHeader
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
+from streamwitness.selection import profile_named
 from streamwitness.semconv import Point
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
@@ -102,7 +103,7 @@ class GatewayExchange:
             if not self.identity.sampled:
                 return None
             witness = self._witnessed()
-            observer = witness.body("egress", path=path, content_type=content_type)
+            observer = witness.body("egress", path=path, content_type=content_type, named=self._named(path))
             observer.on_event = self._leg_of_event
             self._egress = observer
             announced = self._header.points if self._header else ()
@@ -122,7 +123,9 @@ class GatewayExchange:
                 self.unseen_leg()
                 return None
             witness = self._witnessed()
-            observer = witness.body("ingress", path=path, content_type=content_type, client=client, leg=number)
+            observer = witness.body(
+                "ingress", path=path, content_type=content_type, client=client, leg=number, named=self._named(path)
+            )
             observer.on_event = self._note_read(number, observer)
             self._legs.append(observer)
             self._add_leg(observer.recorder.id)
@@ -171,6 +174,9 @@ class GatewayExchange:
             settings = self.runtime.settings
             self._witness = Witness(self.identity, self.runtime.sink, level=settings.level, host=self._host)
         return self._witness
+
+    def _named(self, path: str) -> str | None:
+        return profile_named(path, self.runtime.settings.profiles)
 
     def _expect(self, point: Point) -> None:
         """Say so in the records there are, and in those of legs to come."""

@@ -167,7 +167,7 @@ class _Answer:
         try:
             headers = [(bytes(name), bytes(value)) for name, value in message.get("headers", ())]
             kept = stripped(headers)
-            if is_stream(message["status"], value_of(kept, b"content-type")):
+            if is_stream(message["status"], self._scope["path"], value_of(kept, b"content-type")):
                 kept = self._begin(kept)
             return message if kept == headers else {**message, "headers": kept}
         except Exception as error:

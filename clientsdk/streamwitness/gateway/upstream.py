@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
+from streamwitness.framing import media_type
 from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import detect
-from streamwitness.selection import is_gateway, is_stream, media_type
+from streamwitness.selection import is_gateway, is_stream
 from streamwitness.semconv import HEADER
 
 from .context import GatewayExchange, current
@@ -68,7 +69,7 @@ def _on_tap(_response: Any, tap: Tap) -> None:
 def _leg(exchange: GatewayExchange, response: Any) -> BodyObserver | None:
     content_type = response.headers.get("content-type", "")
     path = response.request.url.path
-    if is_stream(response.status_code, content_type):
+    if is_stream(response.status_code, path, content_type):
         return exchange.leg(path, content_type, type(response).__module__.partition(".")[0])
     if response.is_success and _may_be_answer(path, content_type):
         exchange.unseen_leg()

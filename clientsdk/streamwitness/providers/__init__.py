@@ -52,6 +52,14 @@ class Profile(Protocol):
     def usage(self) -> tuple[int | None, int | None]:
         """Input and output tokens, as last reported."""
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the format numbers its events, so that `sequence` is worth asking."""
+
+    @property
+    def sequence(self) -> int | None:
+        """The provider's own number of the event read last; None where it had none."""
+
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event: its name and raw data field. Never raises; what cannot be decoded is MALFORMED."""
 

@@ -30,6 +30,8 @@ class Generic:
     model: Final = None
     response_id: Final = None
     usage: Final = (None, None)
+    numbered: Final = False
+    sequence: Final = None
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; its name is no content, because few applications see it."""

@@ -92,6 +92,8 @@ class OpenAIChat:
     name: Final = "openai_chat"
     provider: Final = "openai"
     delivers: Final = ALL_PARTS
+    numbered: Final = False
+    sequence: Final = None
 
     def __init__(self) -> None:
         self.model: str | None = None
