@@ -3,6 +3,9 @@
     stream-witness: v=1, id="…", points=(wire parsed), accept-stamp=none, sdk="python/0.1.0"       in a request
     stream-witness: v=1, id="…", exchange="…", hop=0, stamp=none, sampled=?1                       in a response
 
+A response that continues a stream says besides which exchange of it this is and what its first event is numbered
+(`attempt=1, first=12`); one that could not continue it names the stream that was asked for (`linked="…"`).
+
 Only the subset that we write is read (strings, tokens, integers, booleans, inner lists; parameters are skipped over),
 because a whole structured-field library would be loaded into every host. Malformed input is None, never an error.
 """
@@ -13,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .semconv import POINTS, VERSION, Point
+from .semconv import POINTS, STAMPS, VERSION, Point, Stamp
 
 _MAX_BYTES: Final = 1024
 _MEMBER: Final = re.compile(
@@ -28,36 +31,62 @@ _MEMBER: Final = re.compile(
 )
 _ID32: Final = re.compile(r"[0-9a-f]{32}\Z")
 _ID16: Final = re.compile(r"[0-9a-f]{16}\Z")
+_EVENT_ID: Final = re.compile(r"([0-9a-f]{8})\.(0|[1-9][0-9]{0,9})\Z")
 
 Member = str | int | bool | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
-    """What a client hook announces: the stream id that it proposes, and which points it will testify for."""
+    """What a client hook announces: the stream id that it proposes, which points it will testify for, and how the
+    events may be numbered (`accept-stamp`)."""
 
     id: str
     points: tuple[Point, ...]
+    stamp: Stamp = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseHeader:
-    """What a gateway hook answers: the stream, this response's exchange id, and whether the stream is sampled."""
+    """What a gateway hook answers: the stream, this response's exchange id, and whether the stream is sampled.
+
+    `stamp` is how the events are numbered, where they are; `attempt` and `first` the number of this exchange within
+    its stream and of its first event; `linked` the stream that was to be continued and could not be.
+    """
 
     id: str
     exchange: str
     hop: int
     sampled: bool
+    stamp: Stamp = "none"
+    attempt: int = 0
+    first: int = 0
+    linked: str = ""
 
 
-def format_request(stream: str, points: tuple[Point, ...]) -> str:
-    """The request header's value."""
-    return f'v=1, id="{stream}", points=({" ".join(points)}), accept-stamp=none, sdk="python/{VERSION}"'
+def format_request(stream: str, points: tuple[Point, ...], stamp: Stamp = "none") -> str:
+    """The request header's value; `stamp` is what the client asks for."""
+    return f'v=1, id="{stream}", points=({" ".join(points)}), accept-stamp={stamp}, sdk="python/{VERSION}"'
 
 
-def format_response(stream: str, exchange: str, hop: int, sampled: bool) -> str:
-    """The response header's value."""
-    return f'v=1, id="{stream}", exchange="{exchange}", hop={hop}, stamp=none, sampled=?{int(sampled)}'
+def format_response(
+    stream: str,
+    exchange: str,
+    hop: int,
+    sampled: bool,
+    *,
+    stamp: Stamp = "none",
+    attempt: int = 0,
+    first: int = 0,
+    linked: str = "",
+) -> str:
+    """The response header's value; the words are those of ResponseHeader."""
+    value = f'v=1, id="{stream}", exchange="{exchange}", hop={hop}, stamp={stamp}'
+    if attempt:
+        value += f", attempt={attempt}, first={first}"
+    if linked:
+        value += f', linked="{linked}"'
+    return f"{value}, sampled=?{int(sampled)}"
 
 
 def parse_request(value: str) -> RequestHeader | None:
@@ -67,18 +96,36 @@ def parse_request(value: str) -> RequestHeader | None:
     if members.get("v") != 1 or not isinstance(stream, str) or not _ID32.match(stream):
         return None
     announced = points if isinstance(points, tuple) else ()
-    return RequestHeader(stream, tuple(point for point in POINTS if point in announced))
+    return RequestHeader(
+        stream, tuple(point for point in POINTS if point in announced), _stamp(members.get("accept-stamp"))
+    )
 
 
 def parse_response(value: str) -> ResponseHeader | None:
     """Read a response header; None where it is malformed, of another version or lacks one of its ids."""
     members = parse_dictionary(value)
-    stream, exchange, hop = members.get("id"), members.get("exchange"), members.get("hop", 0)
+    stream, exchange, hop = members.get("id"), members.get("exchange"), _count(members, "hop")
     if members.get("v") != 1 or not isinstance(stream, str) or not _ID32.match(stream):
         return None
-    if not isinstance(exchange, str) or not _ID16.match(exchange) or type(hop) is not int or hop < 0:
+    if not isinstance(exchange, str) or not _ID16.match(exchange) or hop is None:
         return None
-    return ResponseHeader(stream, exchange, hop, members.get("sampled", True) is True)
+    linked = members.get("linked")
+    return ResponseHeader(
+        stream,
+        exchange,
+        hop,
+        members.get("sampled", True) is True,
+        _stamp(members.get("stamp")),
+        _count(members, "attempt") or 0,
+        _count(members, "first") or 0,
+        linked if isinstance(linked, str) and _ID32.match(linked) else "",
+    )
+
+
+def parse_event_id(value: str) -> tuple[str, int] | None:
+    """Tag (8 hex digits) and number of an event id of ours, as `Last-Event-ID` brings it back; None: not one of ours."""
+    match = _EVENT_ID.match(value)
+    return (match[1], int(match[2])) if match is not None else None
 
 
 def parse_dictionary(value: str) -> dict[str, Member]:
@@ -94,6 +141,16 @@ def parse_dictionary(value: str) -> dict[str, Member]:
         members[match["key"]] = _member(match)
         at = match.end()
     return members
+
+
+def _stamp(member: Member | None) -> Stamp:
+    return next((stamp for stamp in STAMPS if stamp == member), "none")
+
+
+def _count(members: dict[str, Member], name: str) -> int | None:
+    """A member that counts from 0; 0 where it is absent, None where it is no such number."""
+    value = members.get(name, 0)
+    return value if type(value) is int and value >= 0 else None
 
 
 def _member(match: re.Match[str]) -> Member:
