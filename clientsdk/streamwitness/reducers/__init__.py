@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
-from .ordered import Ordered, Outcome
-from .results import Result
-from .text import TextReducer
+from .answer import Answer
+from .lifecycle import Lifecycle, Stall
+from .ordered import Ordered
+from .paced import Paced, Rendered
+from .reorder import Released, Reorder
+from .results import Outcome, Result
+from .styles import Arguments, Patch, Refused, Snapshot, Text, Usage
 
-__all__ = ["Ordered", "Outcome", "Result", "TextReducer"]
+__all__ = [
+    "Answer",
+    "Arguments",
+    "Lifecycle",
+    "Ordered",
+    "Outcome",
+    "Paced",
+    "Patch",
+    "Refused",
+    "Released",
+    "Rendered",
+    "Reorder",
+    "Result",
+    "Snapshot",
+    "Stall",
+    "Text",
+    "Usage",
+]

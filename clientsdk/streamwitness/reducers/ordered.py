@@ -3,51 +3,55 @@
 After a gap nothing more is applied: the answer stays a true prefix, instead of a text with a hole in it. What is
 refused has a reason, looked up in this order:
 
-| event | result |
-|---|---|
-| of another stream than the first | `wrong_stream` |
-| after the completing event, a second completion included | `after_terminal` |
-| below the next one expected | `duplicate` |
-| below one that was already seen, and refused | `reordered` |
-| above the next one expected | `gap` |
-| the next one, after the reducer raised on an earlier one | `gap` |
-| the next one | `applied` |
+| event | result | afterwards |
+|---|---|---|
+| of another stream than the first | `wrong_stream` | goes on |
+| after the completing event, a second completion included | `after_terminal` | goes on |
+| below the next one expected | `duplicate` | goes on (`duplicates="suppress"`), or closed (`"reject"`) |
+| below one that was already seen, and refused | `reordered` | closed already |
+| above the next one expected | `gap` | closed |
+| the next one, after anything closed the reducer | `gap` | closed already |
+| the next one, but without the delta it should carry | `malformed` | closed |
+| the next one | `applied` | goes on |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
-from .results import Result
+from .results import Outcome, Result
 
 T = TypeVar("T")
 
+Duplicates = Literal["suppress", "reject"]
+"""What becomes of the answer at a duplicate: it is left out and the answer goes on, or the answer is given up."""
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of an event: the result, and in words why; `is_applied` is all that most callers ask."""
 
-    result: Result
-    reason: str
-
-    @property
-    def is_applied(self) -> bool:
-        """Whether the event is part of the answer now."""
-        return self.result is Result.APPLIED
+def _always(_event: object) -> bool:
+    return True
 
 
 class Ordered(Generic[T]):
     """Hands events to `apply` in order.
 
-    `first` is the sequence expected first, `stream` the stream's id (None: that of the first event applied).
-    No I/O, no clock, nothing buffered. Not thread-safe.
+    `first` is the sequence expected first, `stream` the stream's id (None: that of the first event applied), `whole`
+    tells whether an event carries the delta that its kind must have. No I/O, no clock, nothing buffered. Not
+    thread-safe.
     """
 
-    def __init__(self, apply: Callable[[T], object], *, first: int = 0, stream: str | None = None) -> None:
+    def __init__(
+        self,
+        apply: Callable[[T], object],
+        *,
+        first: int = 0,
+        stream: str | None = None,
+        duplicates: Duplicates = "suppress",
+        whole: Callable[[T], bool] = _always,
+    ) -> None:
         self._apply = apply
         self._stream = stream
+        self._duplicates, self._whole = duplicates, whole
         self._seen = first - 1
         self.expected = first
         """The sequence that will be applied next."""
@@ -62,7 +66,7 @@ class Ordered(Generic[T]):
         `final` marks the event that completes the answer. What `apply` raises is raised here; the event then counts
         as not applied, and everything after it is refused.
         """
-        refused = self._refusal(sequence, stream, final)
+        refused = self._refusal(sequence, stream, final) or self._hollow(event, sequence)
         if refused is not None:
             return refused
         try:
@@ -83,11 +87,22 @@ class Ordered(Generic[T]):
             again = "completes again" if final else "comes"
             return Outcome(Result.AFTER_TERMINAL, f"event {sequence} {again} after the answer was complete")
         if sequence < self.expected:
+            self.is_broken = self.is_broken or self._duplicates == "reject"
             return Outcome(Result.DUPLICATE, f"event {sequence} was applied already")
         if sequence <= self._seen:
             return Outcome(Result.REORDERED, f"event {sequence} comes after event {self._seen}")
-        if sequence > self.expected or self.is_broken:
+        if sequence > self.expected:
             self.is_broken = True
             self._seen = max(self._seen, sequence)
             return Outcome(Result.GAP, f"event {self.expected} is missing before event {sequence}")
+        if self.is_broken:
+            self._seen = sequence
+            return Outcome(Result.GAP, f"event {sequence} comes after the answer was given up")
         return None
+
+    def _hollow(self, event: T, sequence: int) -> Outcome | None:
+        if self._whole(event):
+            return None
+        self.is_broken = True
+        self._seen = sequence
+        return Outcome(Result.MALFORMED, f"event {sequence} lacks the delta that its kind must have")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -21,3 +22,20 @@ class Result(StrEnum):
     WRONG_STREAM = "wrong_stream"
     AFTER_TERMINAL = "after_terminal"
     MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an event: the result, in words why, and of a `partial` one the names of the parts applied.
+
+    `applied().report(event, outcome.result, parts=outcome.parts)` reports it; `parts` None means all or nothing.
+    """
+
+    result: Result
+    reason: str
+    parts: tuple[str, ...] | None = None
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether the event is part of the answer now, as a whole."""
+        return self.result in (Result.APPLIED, Result.STALL_FLUSHED)

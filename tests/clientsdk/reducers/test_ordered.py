@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamwitness.reducers import Ordered, Result
+from streamwitness.reducers.ordered import Duplicates
 from streamwitness.semconv import RESULTS
 
 A, B = "a" * 32, "b" * 32
@@ -53,6 +54,29 @@ def test_a_reducer_that_raises_fails_closed() -> None:
         reducer.offer(1, sequence=1)
     assert [reducer.offer(event, sequence=event).result for event in (1, 2)] == [Result.GAP, Result.GAP]
     assert (applied, reducer.expected, reducer.is_broken) == ([0], 1, True)
+
+
+@pytest.mark.parametrize(
+    ("policy", "applied", "results"),
+    [
+        ("suppress", [0, 1, 2], ["applied", "applied", "duplicate", "applied"]),
+        ("reject", [0, 1], ["applied", "applied", "duplicate", "gap"]),
+    ],
+)
+def test_what_a_duplicate_does_is_declared(policy: Duplicates, applied: list[int], results: list[str]) -> None:
+    """Suppressed, the answer goes on without it; rejected, the answer is given up; it is never applied twice."""
+    done: list[int] = []
+    reducer: Ordered[int] = Ordered(done.append, duplicates=policy)
+    assert [reducer.offer(event, sequence=event).result for event in (0, 1, 1, 2)] == results
+    assert (done, reducer.is_broken) == (applied, policy == "reject")
+
+
+def test_an_event_without_its_delta_is_refused() -> None:
+    """It is malformed, nothing of it is applied, and nothing after it is."""
+    done: list[str] = []
+    reducer: Ordered[str | None] = Ordered(done.append, whole=lambda event: event is not None)  # type: ignore[arg-type]
+    results = [reducer.offer(event, sequence=at).result for at, event in enumerate(("a", None, "c"))]
+    assert (results, done) == ([Result.APPLIED, Result.MALFORMED, Result.GAP], ["a"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=12))
