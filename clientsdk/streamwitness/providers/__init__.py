@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+import importlib
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, Protocol
 
 from streamwitness.events import Reading
 
-from .generic import Generic
 from .objects import Unreadable
-from .openai_chat import OpenAIChat
 
 __all__ = ["PROFILES", "Profile", "Unreadable", "detect", "profile"]
 
@@ -76,21 +76,72 @@ class Profile(Protocol):
         """Whether a response is of this format, by request path, content type and first data field (may be empty)."""
 
 
-PROFILES: Final[dict[str, type[Profile]]] = {
-    "openai_chat": OpenAIChat,
-    "generic": Generic,
+class Known(NamedTuple):
+    """Where a profile lives, and what to see in a response before it is worth loading and asking (`matches`)."""
+
+    home: str
+    """Module here and class."""
+    paths: tuple[str, ...] = ()
+    """Ends of the request's path."""
+    marks: tuple[bytes, ...] = ()
+    """What the data of a first event holds."""
+
+    def may_match(self, path: str, first: bytes) -> bool:
+        """Whether `matches` may be true: it never is where none of these is seen."""
+        return path.endswith(self.paths) or any(mark in first for mark in self.marks)
+
+
+KNOWN: Final[dict[str, Known]] = {
+    "openai_chat": Known("openai_chat:OpenAIChat", ("/chat/completions",), (b'"chat.completion.chunk"', b'"choices"')),
+    "ollama": Known("ollama:Ollama", ("/api/chat", "/api/generate"), (b'"done"',)),
+    "tgi_raw": Known("tgi_raw:TgiRaw", ("/generate_stream",), (b'"generated_text"',)),
+    "vllm_raw": Known("vllm_raw:VllmRaw", ("/generate",)),
+    "dashscope": Known("dashscope:DashScope", ("/generation",), (b'"request_id"',)),
+    "dashscope_delta": Known("dashscope:DashScopeDelta"),
+    "generic": Known("generic:Generic", ("",)),
 }
+"""Every profile by name, in the order in which they are asked; the last matches anything. Each is loaded when used.
+
+A profile without paths and marks is taken by name only.
+"""
+
+
+class _Profiles(Mapping[str, type[Profile]]):
+    """Name → class, loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> type[Profile]:
+        module, _, made = KNOWN[name].home.partition(":")
+        found: type[Profile] = getattr(importlib.import_module(f".{module}", __name__), made)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in KNOWN
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KNOWN)
+
+    def __len__(self) -> int:
+        return len(KNOWN)
+
+
+PROFILES: Final[Mapping[str, type[Profile]]] = _Profiles()
 """All profiles by name; the first that matches is taken, and the last matches anything."""
 
 
 def detect(path: str, content_type: str, first: bytes = b"") -> Profile:
-    """A fresh profile for a response to `path`; `first` is the data field of its first event, where it is known."""
+    """A fresh profile for a response to `path`; `first` is the data field of its first event, where it is known.
+
+    Where nothing is telling, the answer is `generic`: a format that is not known is better than a wrong one.
+    """
     path = path.partition("?")[0].rstrip("/")
-    return next(made for made in PROFILES.values() if made.matches(path, content_type, first))()
+    for name, known in KNOWN.items():
+        if known.may_match(path, first) and PROFILES[name].matches(path, content_type, first):
+            return PROFILES[name]()
+    raise LookupError("the last profile matches anything")
 
 
 def profile(name: str) -> Profile:
     """A fresh profile by name. Raises ValueError that lists the known ones."""
-    if name not in PROFILES:
-        raise ValueError(f"unknown provider profile {name!r}, known: {', '.join(PROFILES)}")
+    if name not in KNOWN:
+        raise ValueError(f"unknown provider profile {name!r}, known: {', '.join(KNOWN)}")
     return PROFILES[name]()
