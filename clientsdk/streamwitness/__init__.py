@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import semconv
 
 if TYPE_CHECKING:
-    from . import gateway, testing
+    from . import envelope, gateway, testing
     from .client import applied, instrument, watch
     from .client.identify import stream_id
     from .runtime import configure, flush, shutdown
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "applied",
     "configure",
+    "envelope",
     "flush",
     "gateway",
     "instrument",

@@ -92,6 +92,7 @@ class Known(NamedTuple):
 
 
 KNOWN: Final[dict[str, Known]] = {
+    "envelope": Known("envelope:Envelope", (), (b'"seq"',)),
     "openai_chat": Known("openai_chat:OpenAIChat", ("/chat/completions",), (b'"chat.completion.chunk"', b'"choices"')),
     "ollama": Known("ollama:Ollama", ("/api/chat", "/api/generate"), (b'"done"',)),
     "tgi_raw": Known("tgi_raw:TgiRaw", ("/generate_stream",), (b'"generated_text"',)),
