@@ -1,15 +1,18 @@
-"""The client's side: `instrument()` an HTTP client or an SDK, `watch()` an iterator, report what was `applied()`.
+"""The client's side: `instrument()` an HTTP client, an SDK or everything, `watch()` an iterator, report `applied()`.
 
-What can be instrumented is one table by module and class name, so that no library is imported for it.
+What can be instrumented is one table by module and class name, so that no library is imported for it; what is patched
+where everything is instrumented, a second one by package.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, overload
 
-from . import httpx_hook, openai_hook
+from . import anthropic_hook, httpx_hook, openai_hook, stainless
 from .applying import Applied, applied
+from .everywhere import Patch, Patches, Watch
 from .hook import ClientHook
 from .watching import AsyncWatched, Watched, watch
 
@@ -20,21 +23,73 @@ C = TypeVar("C")
 _MARK: Final = "_streamwitness_uninstall"
 """Attribute of an instrumented client; kept on the client itself, so that it can be collected with it."""
 
+_lock = threading.Lock()
+_everywhere: tuple[Patches, Watch] | None = None
 
-def instrument(client: C) -> C:
+
+@overload
+def instrument() -> None: ...
+
+
+@overload
+def instrument(client: C) -> C: ...
+
+
+def instrument(client: Any = None) -> Any:
     """Observe the streams that `client` reads, and return it; a second call changes nothing.
 
-    Takes `Client` and `AsyncClient` of httpx and httpx2, and `OpenAI` and `AsyncOpenAI` of openai (subclasses such
-    as `AzureOpenAI` too). Settings come from `streamwitness.configure()` or the environment. Raises TypeError for
-    anything else.
+    Takes `Client` and `AsyncClient` of httpx and httpx2, the clients of openai and anthropic, subclasses included.
+    Settings come from `streamwitness.configure()` or the environment. Raises TypeError for anything else.
+
+    Without a client every supported library is instrumented, in all of its clients, those that exist already
+    included; one that is not imported yet, when it is imported. None is loaded for it.
     """
+    if client is None:
+        return _instrument_everything()
+    if _everywhere is not None:
+        _everywhere[0].keep(client)
+    return _hooked(client)
+
+
+def uninstrument(client: Any = None) -> None:
+    """Take the hooks off again; streams already open are observed to their end. Unknown clients are left alone.
+
+    Without a client it takes back `instrument()` without one: methods of classes are again the very objects that they
+    were. Clients that were instrumented one by one stay so.
+    """
+    global _everywhere
+    if client is not None:
+        _unhook(client)
+        return
+    with _lock:
+        before, _everywhere = _everywhere, None
+        if before is not None:
+            patches, watch_imports = before
+            watch_imports.stop()
+            patches.undo()
+
+
+def instrumented() -> bool:
+    """Whether every supported library is instrumented."""
+    return _everywhere is not None
+
+
+def _instrument_everything() -> None:
+    global _everywhere
+    with _lock:
+        if _everywhere is None:
+            patches = Patches(_hooked, _unhook)
+            _everywhere = patches, Watch(_LIBRARIES, patches)
+            _everywhere[1].start()
+
+
+def _hooked(client: C) -> C:
     if _MARK not in getattr(client, "__dict__", {}):
         setattr(client, _MARK, _installer(client)(client))
     return client
 
 
-def uninstrument(client: Any) -> None:
-    """Take the hooks off again; streams already open are observed to their end. Unknown clients are left alone."""
+def _unhook(client: Any) -> None:
     uninstall = getattr(client, "__dict__", {}).pop(_MARK, None)
     if uninstall is not None:
         uninstall()
@@ -45,11 +100,16 @@ def _http(client: Any) -> Callable[[], None]:
     return httpx_hook.install(client, on_request=hook.on_request, on_response=hook.on_response, on_tap=hook.on_tap)
 
 
-def _openai(client: Any) -> Callable[[], None]:
-    # The HTTP client keeps its hooks when the SDK's come off: copies of the SDK's client may share it.
-    instrument(openai_hook.http_client(client))
-    return openai_hook.install(client, instrument)
+def _sdk(choose: stainless.Choose) -> Callable[[Any], Callable[[], None]]:
+    def installer(client: Any) -> Callable[[], None]:
+        # The HTTP client keeps its hooks when the SDK's come off: copies of the SDK's client may share it.
+        instrument(stainless.http_client(client))
+        return stainless.install(client, choose, instrument)
 
+    return installer
+
+
+_openai, _anthropic = _sdk(openai_hook.choose), _sdk(anthropic_hook.choose)
 
 _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = {
     ("httpx", "Client"): _http,
@@ -58,8 +118,22 @@ _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = 
     ("httpx2", "AsyncClient"): _http,
     ("openai", "OpenAI"): _openai,
     ("openai", "AsyncOpenAI"): _openai,
+    ("anthropic", "Anthropic"): _anthropic,
+    ("anthropic", "AsyncAnthropic"): _anthropic,
+    ("anthropic", "AnthropicBedrock"): _anthropic,
+    ("anthropic", "AsyncAnthropicBedrock"): _anthropic,
+    ("anthropic", "AnthropicVertex"): _anthropic,
+    ("anthropic", "AsyncAnthropicVertex"): _anthropic,
 }
 """(package, class) → how it is instrumented; a subclass counts as its base."""
+
+_LIBRARIES: Final[dict[str, Patch]] = {
+    "httpx": httpx_hook.everywhere,
+    "httpx2": httpx_hook.everywhere,
+    "openai": openai_hook.everywhere,
+    "anthropic": anthropic_hook.everywhere,
+}
+"""Package → how its classes are patched where everything is instrumented."""
 
 
 def _installer(client: Any) -> Callable[[Any], Callable[[], None]]:

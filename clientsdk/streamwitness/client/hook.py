@@ -7,6 +7,7 @@ else has to know). What the response says about the stream's identity is believe
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -17,7 +18,8 @@ from streamwitness.digests import KEY_BYTES
 from streamwitness.headers import ResponseHeader, format_request, parse_response
 from streamwitness.observer import BodyObserver
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
-from streamwitness.semconv import HEADER, KEY_HEADER, Level, Point
+from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
+from streamwitness.stamping import reader as stamp_reader
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -39,8 +41,30 @@ _SILENT: Final = (
     "StreamWitness in front of this path? Until then the client testifies alone"
 )
 
-parser: ContextVar[str | None] = ContextVar("streamwitness_parser", default=None)
-"""Name of the SDK whose parser will read the response of a request made here and testify for `parsed`, or None."""
+_SSE: Final = "text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamParser:
+    """The SDK's parser that will read the response of a request as a stream.
+
+    `client` is what the SDK is called in lists, `profile` the provider's format, `delivers` the parts that the parser
+    hands on (what it consumes by design is missing there). `stamps` are the ways of numbering events that it survives,
+    the preferred one first; they are announced in mode `stamp`. `automatic` says that it runs without the
+    application's help, so that a record of `parsed` can be announced. `raises` tells whether an exception is an
+    error event of the provider's, handed on in this form.
+    """
+
+    client: str
+    profile: str
+    delivers: int
+    stamps: tuple[Stamp, ...] = ()
+    automatic: bool = True
+    raises: Callable[[BaseException], bool] = lambda _: False
+
+
+parser: ContextVar[StreamParser | None] = ContextVar("streamwitness_parser", default=None)
+"""Whose parser will read the response of a request made here; None: nobody's that is known, or it is no stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +95,7 @@ class ClientHook:
         if not _runtime.current().sampled(stream):  # decided here, for this client is the first witness
             request.extensions[_LEFT_OUT] = True
             return
-        made = Announcement(stream, points, format_request(stream, points))
+        made = Announcement(stream, points, format_request(stream, points, _accepts(settings.mode)))
         request.headers[HEADER] = made.value
         request.extensions[_ANNOUNCED] = made
 
@@ -81,12 +105,8 @@ class ClientHook:
         runtime = _runtime.current()
         settings = runtime.settings
         path = response.request.url.path
-        content_type = response.headers.get("content-type", "")
-        if (
-            settings.mode == "off"
-            or _LEFT_OUT in response.request.extensions
-            or not is_stream(response.status_code, path, content_type)
-        ):
+        content_type = _content_type(response, path)
+        if settings.mode == "off" or _LEFT_OUT in response.request.extensions or content_type is None:
             return None
         if not chosen(path, settings.include, settings.exclude):
             return None
@@ -105,8 +125,10 @@ class ClientHook:
         named = profile_named(path, settings.profiles)
         witness = Witness(identity, runtime.sink, level=level, expected=expected, host=host_span())
         observer = witness.body(
-            "wire", path=path, content_type=content_type, client=parser.get() or self._library, named=named
+            "wire", path=path, content_type=content_type, client=_client(self._library), named=named
         )
+        if header is not None:
+            observer.stamp = stamp_reader(header.exchange, header.stamp)
         links.attach(response, links.Link(witness, path, content_type))
         return observer
 
@@ -123,7 +145,30 @@ def _advise(url: Any, advice: str) -> None:
 
 
 def _points() -> tuple[Point, ...]:
-    return ("wire", "parsed") if parser.get() is not None else ("wire",)
+    reading = parser.get()
+    return ("wire", "parsed") if reading is not None and reading.automatic else ("wire",)
+
+
+def _accepts(mode: Mode) -> Stamp:
+    """How the events may be numbered: only where it is known whose parser will read them, and that it survives it."""
+    reading = parser.get()
+    return reading.stamps[0] if mode == "stamp" and reading is not None and reading.stamps else "none"
+
+
+def _client(library: str) -> str:
+    reading = parser.get()
+    return reading.client if reading is not None else library
+
+
+def _content_type(response: Any, path: str) -> str | None:
+    """The type by which a response is observed; None where it is no stream.
+
+    Where a parser waits for events, any success is read as such, so that the record says what came instead of them.
+    """
+    announced: str = response.headers.get("content-type", "")
+    if is_stream(response.status_code, path, announced):
+        return announced
+    return _SSE if parser.get() is not None and 200 <= response.status_code < 300 else None
 
 
 def _take_back(request: Any) -> None:
@@ -157,5 +202,5 @@ def _identity(
         return replace(own, sampled=runtime.sampled(own.stream)), level
     if key is None and level == "digests":
         level = "rows"  # digests under another key would differ from the gateway's, and accuse the transport
-    identity = Identity(header.id, header.exchange, key or b"", hop=header.hop, sampled=header.sampled)
+    identity = Identity(header.id, header.exchange, key or b"", header.attempt, header.hop, header.sampled)
     return identity, level

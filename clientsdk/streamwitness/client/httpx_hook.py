@@ -10,12 +10,14 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import cache
+from functools import cache, wraps
+from types import ModuleType
 from typing import Any, Final
 
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import SERVER_ADDRESS, STATUS_CODE
 
+from .everywhere import Patches
 from .tap import Tap, safely
 
 Request = Any
@@ -44,6 +46,7 @@ def install(
     if asynchronous:
         before, after = _awaitable(before), _awaitable(after)
     hooks = client.event_hooks
+    after.streamwitness = True  # type: ignore[attr-defined]
     hooks["request"].append(before)
     hooks["response"].insert(0, after)
 
@@ -53,6 +56,35 @@ def install(
                 client.event_hooks[name].remove(hook)
 
     return uninstall
+
+
+def everywhere(module: ModuleType, patches: Patches) -> None:
+    """Patch `send` of both clients: a client is hooked when it sends its next request, unless it has our hooks."""
+
+    def sending(send: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(send)
+        def sending_sync(client: Any, *args: Any, **kwargs: Any) -> Any:
+            safely("client.everywhere", lambda: _adopt(client, patches))
+            return send(client, *args, **kwargs)
+
+        return sending_sync
+
+    def sending_async(send: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(send)
+        async def sending_async(client: Any, *args: Any, **kwargs: Any) -> Any:
+            safely("client.everywhere", lambda: _adopt(client, patches))
+            return await send(client, *args, **kwargs)
+
+        return sending_async
+
+    patches.put(module.Client, "send", sending)
+    patches.put(module.AsyncClient, "send", sending_async)
+
+
+def _adopt(client: Any, patches: Patches) -> None:
+    hooked = any(getattr(hook, "streamwitness", False) for hook in client.event_hooks["response"])
+    if not hooked:
+        patches.adopt(client)
 
 
 def library(client: object) -> tuple[str, bool]:
@@ -81,6 +113,8 @@ def _response_hook(
     stream_class: Callable[[Any, Tap], Any],
 ) -> Callable[[Response], Any]:
     def attach(response: Response) -> None:
+        if isinstance(response.stream, _Observed):
+            return  # a client and its gateway hook, say: one body has one tap
         observer = on_response(response)
         if observer is None:
             return

@@ -23,7 +23,7 @@ _LINK: Final = "streamwitness.link"
 _RESPONSES: Final = ("response", "http_response", "_response")
 """Where SDKs keep the HTTP response: openai's streams, its raw responses, its `stream()` helper."""
 
-_newest: ContextVar[weakref.ref[Any] | None] = ContextVar("streamwitness_newest_response", default=None)
+_newest: ContextVar[weakref.ref[Link] | None] = ContextVar("streamwitness_newest_response", default=None)
 
 
 @dataclass(eq=False)
@@ -39,10 +39,10 @@ class Link:
 
 
 def attach(response: Any, link: Link) -> None:
-    """Tie a link to its response, and make it the newest of this context."""
+    """Tie a link to its response, which keeps it alive, and make it the newest of this context."""
     response.extensions[WITNESS] = link.witness
     response.extensions[_LINK] = link
-    _newest.set(weakref.ref(response))
+    _newest.set(weakref.ref(link))
 
 
 def of(thing: Any) -> Link | None:
@@ -62,7 +62,7 @@ def newest() -> Link | None:
     With any other response a watched iterator would be compared with a body that it was not made from.
     """
     reference = _newest.get()
-    link = of(reference()) if reference is not None else None
+    link = reference() if reference is not None else None
     if link is None or link.parsed is not None or link.tap is None or link.tap.end is not None:
         return None
     return link

@@ -1,143 +1,60 @@
-"""The hook for the `openai` package (3.x): `wire` through its HTTP client, `parsed` where its streams yield chunks.
+"""The hook for the `openai` package (3.x): which of its streams are observed at `parsed`, and what its parser consumes.
 
 Its HTTP client is the one given as `http_client=`, else one of its own; there is no public attribute for it, so
-`_client` is read (`OpenAI.copy` hands the same one on). Every request of every resource, helper and raw-response
-variant goes through the public method `client.request`, which is wrapped on the instance. The `Stream` it returns
-keeps its type and attributes; only the iterator inside (`_iterator`, which both `__next__` and `__iter__` use) is
-replaced. Where a version has no such attribute, `parsed` stays without a record, and the verdict says unproven.
+`_client` is read (`OpenAI.copy` hands the same one on). The rest is in `stainless.py`.
 
-What its parser does by design: `[DONE]` ends the iteration and is never yielded; an event with `error` is raised as
-`openai.APIError`, recorded here as an event with result `raised`. `with_options()` and `copy()` give instrumented
-clients. Observed at `parsed` are the chunks of Chat Completions.
+What its parser does by design: `[DONE]` ends the iteration and is never yielded; an event with an `error` member is
+raised as `openai.APIError`, recorded here as an event with result `raised`. The Responses API ends with an event of
+its own, which is yielded like all others, its `error` events included.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Any, Final
+import re
+from types import ModuleType
+from typing import Final
 
-from streamwitness.semconv import ALL_PARTS, TERMINAL
+from streamwitness.semconv import ALL_PARTS, TERMINAL, Stamp
 
-from . import links
-from .hook import parser
-from .parsed import Parsed
-from .tap import safely
-from .watching import AsyncWatched, Watched
+from . import stainless
+from .everywhere import Patches
+from .hook import StreamParser
+from .stainless import http_client as http_client
 
 DELIVERS: Final = ALL_PARTS & ~TERMINAL
-"""What its parser hands on: everything but the terminator; an error event comes as an exception."""
+"""What its parser hands on of a chat completion: everything but the terminator; an error comes as an exception."""
 
-_PATH: Final = "/chat/completions"
-_COPIES: Final = ("copy", "with_options")
+STAMPS: Final[tuple[Stamp, ...]] = ("field", "id")
+"""Numbers that its parser survives: unknown members are kept as they are; an `id` line only as long as no block
+without data follows it, which the gateway sees to (docs/design.md §2)."""
+
+
+def _raised(error: BaseException) -> bool:
+    """Whether it is the provider's error event; the subclasses of APIError are of the connection or the status."""
+    return type(error).__name__ == "APIError"
+
+
+_CHAT: Final = StreamParser("openai", "openai_chat", DELIVERS, STAMPS, raises=_raised)
+_RESPONSES: Final = StreamParser("openai", "openai_responses", ALL_PARTS, STAMPS, raises=_raised)
+
+PATHS: Final[tuple[tuple[re.Pattern[str], StreamParser], ...]] = (
+    (re.compile(r"/completions$"), _CHAT),  # chat and legacy
+    (re.compile(r"/responses(/[^/]+)?$"), _RESPONSES),  # made anew, or retrieved
+)
+"""Path of the request → how the answer is parsed; the first that matches. Other streams have no point `parsed`."""
+
+
+def choose(path: str) -> StreamParser | None:
+    """Who parses the stream that answers this path."""
+    return next((reading for pattern, reading in PATHS if pattern.search(path)), None)
 
 
 def is_client(client: object) -> bool:
     """Whether it is one of the package's clients, or of a class made from one."""
-    return any(base.__module__.partition(".")[0] == "openai" for base in type(client).__mro__)
+    return stainless.is_of(client, "openai")
 
 
-def http_client(client: Any) -> Any:
-    """The HTTP client inside an `OpenAI` or `AsyncOpenAI`. Raises TypeError where there is none."""
-    inner = getattr(client, "_client", None)
-    if inner is None:
-        raise TypeError(f"{type(client).__name__} has no HTTP client that could be observed")
-    return inner
-
-
-def install(client: Any, instrument_copy: Callable[[Any], Any]) -> Callable[[], None]:
-    """Wrap `client.request`, `copy` and `with_options`; returns the function that takes the wrappers off again."""
-    wrapped = {
-        "request": _requesting(client.request),
-        **{name: _copying(getattr(client, name), instrument_copy) for name in _COPIES},
-    }
-    for name, method in wrapped.items():
-        setattr(client, name, method)
-
-    def uninstall() -> None:
-        for name, method in wrapped.items():
-            if client.__dict__.get(name) is method:
-                delattr(client, name)
-
-    return uninstall
-
-
-def _copying(copy: Callable[..., Any], instrument_copy: Callable[[Any], Any]) -> Callable[..., Any]:
-    @functools.wraps(copy)
-    def copying(*args: Any, **kwargs: Any) -> Any:
-        made = copy(*args, **kwargs)
-        safely("client.openai", lambda: instrument_copy(made))
-        return made
-
-    return copying
-
-
-def _requesting(request: Callable[..., Any]) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(request):
-
-        @functools.wraps(request)
-        async def requesting_async(cast_to: Any, options: Any, **kwargs: Any) -> Any:
-            token = parser.set("openai" if _parses(options, kwargs) else None)
-            try:
-                made = await request(cast_to, options, **kwargs)
-            finally:
-                parser.reset(token)
-            return _observed(made)
-
-        return requesting_async
-
-    @functools.wraps(request)
-    def requesting(cast_to: Any, options: Any, **kwargs: Any) -> Any:
-        token = parser.set("openai" if _parses(options, kwargs) else None)
-        try:
-            made = request(cast_to, options, **kwargs)
-        finally:
-            parser.reset(token)
-        return _observed(made)
-
-    return requesting
-
-
-def _parses(options: Any, kwargs: dict[str, Any]) -> bool:
-    return bool(kwargs.get("stream")) and str(getattr(options, "url", "")).partition("?")[0].endswith(_PATH)
-
-
-def _observed(made: Any) -> Any:
-    """What `request` returned, with its chunks observed: a stream, or a raw response that will parse into one."""
-    safely("client.openai", lambda: _observe(made))
-    return made
-
-
-def _observe(made: Any) -> None:
-    link = links.of(made)
-    if link is None or not link.path.endswith(_PATH):
-        return
-    if hasattr(made, "_iterator"):
-        _observe_stream(made, link)
-    elif hasattr(made, "parse"):
-        made.parse = _parsing(made.parse)
-
-
-def _observe_stream(stream: Any, link: links.Link) -> None:
-    if link.parsed is not None:
-        return
-    parsed = Parsed(link, name="openai_chat", delivers=DELIVERS, client="openai")
-    kind = AsyncWatched if hasattr(stream, "__aiter__") else Watched
-    stream._iterator = kind(stream._iterator, link, parsed)
-
-
-def _parsing(parse: Callable[..., Any]) -> Callable[..., Any]:
-    if inspect.iscoroutinefunction(parse):
-
-        @functools.wraps(parse)
-        async def parsing_async(*args: Any, **kwargs: Any) -> Any:
-            return _observed(await parse(*args, **kwargs))
-
-        return parsing_async
-
-    @functools.wraps(parse)
-    def parsing(*args: Any, **kwargs: Any) -> Any:
-        return _observed(parse(*args, **kwargs))
-
-    return parsing
+def everywhere(module: ModuleType, patches: Patches) -> None:
+    """Patch the package's clients; their HTTP clients are httpx2's."""
+    for client in (module.OpenAI, module.AsyncOpenAI):
+        stainless.everywhere(client, choose, patches)

@@ -27,11 +27,16 @@ _AFTER_TERMINAL: Final = RESULT["after_terminal"]
 _UNREADABLE: Final = "a watched iterator hands on objects that are not its provider's events; they count as unknown"
 
 
+def _is_error_event(error: BaseException) -> bool:
+    """openai's way, which other parsers took over; not its subclasses, which are of the connection."""
+    return type(error).__name__ == "APIError"
+
+
 class Parsed:
     """Records what one iterator hands on. Never raises into the host.
 
     `link` is the response's, `name` the profile (None: the one found at `wire`), `delivers` the parts that the
-    parser hands on, `client` whose parser it is.
+    parser hands on, `client` whose parser it is, `raises` which of its exceptions are error events handed on.
     """
 
     def __init__(
@@ -41,6 +46,7 @@ class Parsed:
         name: str | None = None,
         delivers: int = UNDECLARED,
         client: str | None = None,
+        raises: Callable[[BaseException], bool] = _is_error_event,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.link = link
@@ -50,7 +56,7 @@ class Parsed:
         link.witness.expect("parsed")
         self.recorder = link.witness.recorder("parsed", delivers=delivers, client=client)
         link.parsed = self
-        self._clock = clock
+        self._clock, self._raises = clock, raises
         self.profile = name
         """Name of the provider's format, where it was given."""
         self._reader = Reader(link, name)
@@ -81,7 +87,7 @@ class Parsed:
 
     def failed(self, error: BaseException) -> None:
         """The iterator raised: the transport's failure, the provider's error as an exception, or its own."""
-        if type(error).__name__ == "APIError":  # openai: not its subclasses, which are of the connection
+        if self._raises(error):
             self._guarded(lambda: self._record_error(error))
             self._close("stopped_at_terminal", "error event, handed on as an exception")
         else:

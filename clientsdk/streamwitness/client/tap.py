@@ -84,6 +84,10 @@ class Tap:
         self.observer.recorder.waited(read_wait=now - self._since)
         self._since = now
 
+    def decoded(self) -> None:
+        """The pieces come decoded already: this library decodes under its reader's hands."""
+        self._decode = None
+
     def look(self) -> None:
         """Observe what was passed on and not looked at yet."""
         while True:
