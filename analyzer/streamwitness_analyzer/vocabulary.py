@@ -25,6 +25,9 @@ KINDS: Final = (
 )
 """Kinds of finding (docs/design.md §7.3)."""
 
+HARMLESS: Final = frozenset(("delayed", "upstream_kept_running"))
+"""Kinds that cost time or money, and damage no answer."""
+
 ENDINGS: Final = {
     "completed": "ok",
     "client_cancelled": "cancellation",

@@ -27,6 +27,8 @@ def evidence(
     change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None
 ) -> dict[str, str]:
     """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
+    if change.kind == "upstream_kept_running":
+        return _wasted(change, sequence, seen, missing)
     if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
         return _added(change, sequence, about, seen, missing)
     place = words.where(sequence, about)
@@ -62,6 +64,13 @@ def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: R
     return {
         "seen": f"{SAW[missing.point]} {words.where(sequence, about)}{again}{told}",
         "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",
+    }
+
+
+def _wasted(change: Change, sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} {words.where(sequence, False)} after that; {change.note}",
+        "missing": f"{words.label(missing.point)} saw its client go after {words.events(missing.events)}",
     }
 
 

@@ -18,6 +18,7 @@ from .places import judge_views
 from .records import Exchange, Record
 from .upstream import Upstream, judge_upstream
 from .view import View
+from .waste import kept_running
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
@@ -61,7 +62,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
         ambiguous.append("egress")
     path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
-    path.faults += _rejected(path)
+    path.faults += [*_rejected(path), *kept_running(exchange, egress)]
     return path
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import CLIENT, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
-from streamwitness_analyzer.vocabulary import ENDINGS
+from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 
-from . import words
+from . import waste, words
 from .cells import alone, draw
 from .counting import counts
 from .endings import OPEN, Row, ending_of
@@ -19,14 +19,14 @@ from .records import Exchange, Record, Testimony, dropped
 from .sentences import notes, said, why
 from .states import after, client_state, egress_state, finish, ingress_state
 
-JUDGE_VERSION: Final = 1
-_DAMAGING: Final = frozenset(("certain", "narrowed"))
+JUDGE_VERSION: Final = 2
+_PROVEN: Final = frozenset(("certain", "narrowed"))
 
 
 def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
     """The verdict on one stream's testimony. Before the settlement nothing in it rests on silence."""
     every = [path for exchange in testimony.exchanges for path in paths(exchange)]
-    found = [finding for path in every for finding in findings_of(path)]
+    found = [finding for path in every for finding in findings_of(path) if _stands(finding, path, testimony, settled)]
     found = list({finding.key: finding for finding in found}.values())
     main = _main(every)
     ending = _row(main, settled)
@@ -52,6 +52,12 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "started_ns": min((b.start_ns for b in blocks if b.start_ns), default=0),
         "ended_ns": max((b.end_ns for b in blocks), default=0),
     }
+
+
+def _stands(finding: Finding, path: Path, testimony: Testimony, settled: bool) -> bool:
+    """Whether nothing later can take the finding back: what was read on may be for an exchange that resumes."""
+    resumed = any(exchange.attempt > path.exchange.attempt for exchange in testimony.exchanges)
+    return finding.fault.change.kind != waste.KIND or (settled and not resumed)
 
 
 def _row(main: Path | None, settled: bool) -> Row:
@@ -93,7 +99,7 @@ def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
 
 
 def _integrity(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], final: bool) -> str:
-    if any(finding.fault.confidence in _DAMAGING for finding in found):
+    if any(f.fault.confidence in _PROVEN and f.fault.change.kind not in HARMLESS for f in found):
         return "damaged"
     proven = bool(every) and not missing and all(_proven(path) for path in every)
     return "intact" if proven and final else "unproven"

@@ -29,6 +29,7 @@ VERBS: Final = {
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
     "malformed": ("broke", "event"),
+    "upstream_kept_running": ("kept reading", "event"),
 }
 """Kind → what was done, and to what."""
 
@@ -45,6 +46,7 @@ EXPLAINED: Final = {
     "altered": "The content of {count} differs between {seen} and {missing}.",
     "partial": "{count} was applied only in part.",
     "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
+    "upstream_kept_running": "{count} more were read at {seen} after {missing} had lost its client; nobody got them.",
 }
 """Kind → the sentence under it."""
 

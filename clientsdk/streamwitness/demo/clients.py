@@ -20,6 +20,7 @@ from streamwitness import applied, instrument, stream_id, watch
 _MESSAGES: Final = [{"role": "user", "content": "Who called the boat home?"}]
 _READ_SECONDS: Final = 0.03
 _THINKS_SECONDS: Final = 0.2
+_PATIENCE_SECONDS: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +111,21 @@ def read_httpx(call: Call) -> Outcome:
     return _read_httpx(call, lambda response: _events(response.iter_bytes()))
 
 
+def read_httpx_impatiently(call: Call) -> Outcome:
+    """Plain httpx with a read timeout of its own, shorter than the provider's silence."""
+    return _read_httpx(call, lambda response: _events(response.iter_bytes()), patience=_PATIENCE_SECONDS)
+
+
 def read_httpx_iter_lines(call: Call) -> Outcome:
     """Plain httpx with `iter_lines()`, a common idiom: it ends lines where SSE does not, at U+2028 among others."""
     return _read_httpx(call, _lines)
 
 
-def _read_httpx(call: Call, parse: Callable[[httpx.Response], Iterator[Any]]) -> Outcome:
+def _read_httpx(
+    call: Call, parse: Callable[[httpx.Response], Iterator[Any]], *, patience: float | None = 5.0
+) -> Outcome:
     text = []
-    with httpx.Client() as client:
+    with httpx.Client(timeout=httpx.Timeout(5.0, read=patience)) as client:
         instrument(client)
         with client.stream(
             "POST", f"{call.url}/v1/chat/completions", json=_body(call), headers=call.headers
@@ -227,6 +235,7 @@ CLIENTS: Final[dict[str, tuple[str, Callable[[Call], Outcome]]]] = {
     "openai_reducer": ("openai", read_openai_with_fragile_reducer),
     "openai_cancel": ("openai", read_openai_and_cancel),
     "httpx": ("httpx", read_httpx),
+    "httpx_impatient": ("httpx", read_httpx_impatiently),
     "httpx_async": ("httpx async", read_httpx_async),
     "httpx_iter_lines": ("httpx", read_httpx_iter_lines),
 }

@@ -5,6 +5,7 @@ The two lines that instrument it are marked. The fault stands in a request heade
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import zlib
@@ -27,6 +28,9 @@ FAULT_HEADER: Final = "x-demo-break"
 PROVIDER: Final = os.environ.get("DEMO_PROVIDER", "")
 
 Frames = AsyncIterator[bytes]
+
+_reading: Final[set[asyncio.Task[None]]] = set()
+"""Tasks that read on; the event loop itself keeps them only weakly."""
 
 client = upstream(httpx.AsyncClient(timeout=30))  # line two: what the gateway reads
 
@@ -93,6 +97,22 @@ async def invent(body: dict[str, object], _: str) -> Frames:
         yield b"data: [DONE]\n\n"
 
 
+async def read_on(body: dict[str, object], _: str) -> Frames:
+    """Read the upstream in a task of its own that nobody stops, whatever becomes of the client."""
+    queue: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def pump() -> None:
+        async for frame in frames(body):
+            queue.put_nowait(frame)
+        queue.put_nowait(b"")
+
+    task = asyncio.create_task(pump())
+    _reading.add(task)
+    task.add_done_callback(_reading.discard)
+    while frame := await queue.get():
+        yield frame
+
+
 async def fail_over(body: dict[str, object], first: str) -> Frames:
     """Read a first upstream that breaks before anything was handed on, then a second one."""
     held = [frame async for frame in frames({**body, "model": first})]
@@ -116,6 +136,7 @@ FAULTS: Final[dict[str, Callable[[dict[str, object], str], Frames]]] = {
     "double": double,
     "swap": swap,
     "invent": invent,
+    "readon": read_on,
     "failover": fail_over,
 }
 

@@ -89,11 +89,20 @@ BROKEN: Final = (
         ending="upstream_truncated", integrity="damaged",
         findings=(Finding("fabricated", "gateway", (9, 9)),), used=(9, 10),
     ),
+    Scenario(
+        "gateway_reads_on", "openai_cancel", "gateway reads on alone", script="long", gateway="readon", client_fault=6,
+        ending="client_cancelled",
+        findings=(Finding("upstream_kept_running", "gateway", (6, None), count=None),), used=None,
+    ),
     Scenario("gateway_fails_over", "openai", "first upstream breaks", gateway="failover:cut:4", notes=("superseded",)),
     Scenario(
         "network_reset", "httpx", "network resets after 6", network=6,
         ending="network_lost", integrity="damaged",
         findings=(Finding("tail", "transport", (6, None), count=None),), used=None,
+    ),
+    Scenario(
+        "client_times_out", "httpx_impatient", "client gives up on stall", script="stall:6",
+        ending="client_timeout", used=(6, 6),
     ),
     Scenario(
         "parser_splits", "httpx_iter_lines", "parser splits at U+2028", script="separator:12",

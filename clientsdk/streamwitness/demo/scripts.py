@@ -18,6 +18,7 @@ CANARIES: Final = ("harbour", "no lights", "on the pier", "called it", "that nig
 _DONE: Final = b"data: [DONE]\n\n"
 _PACE: Final = 0.01
 _IDLE: Final = 0.15
+_STALL: Final = 5.0
 
 
 def steps(script: str) -> Iterator[Step]:
@@ -44,6 +45,16 @@ def _error(n: int) -> Iterator[Step]:
     """`n` events, then an error inside the 200 response."""
     yield from _events(_plain(0), n)
     yield b'data: {"error":{"message":"upstream overloaded","type":"overloaded_error","code":502},"choices":[]}\n\n'
+
+
+def _stall(n: int) -> Iterator[Step]:
+    """`n` events, then nothing for longer than any reader of the demo waits, then the rest."""
+    sent = 0
+    for step in _plain(0):
+        if isinstance(step, bytes) and sent == n:
+            yield _STALL
+        sent += isinstance(step, bytes)
+        yield step
 
 
 def _separator(n: int) -> Iterator[Step]:
@@ -82,6 +93,7 @@ _SCRIPTS: Final[dict[str, Callable[[int], Iterator[Step]]]] = {
     "plain": _plain,
     "cut": _cut,
     "error": _error,
+    "stall": _stall,
     "separator": _separator,
     "keep_alive": _keep_alive,
     "equal": _equal,

@@ -1,0 +1,70 @@
+"""A gateway that went on reading upstream after its client had gone: paid for, and read by nobody.
+
+Both moments are of one process and one clock: the end of gateway out, and the times of the rows at gateway in. A
+piece of the body that was in hand, or asked for, when the client went may be looked at later; what was asked for
+afterwards is waste, and said only from the third such read on, for a gateway must first hear of it (docs/design.md
+§7.3). Nothing is lost by it, so it does not damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from streamwitness.semconv import USAGE_OUTPUT
+
+from .attribute import Fault, suspects
+from .change import Change
+from .records import Exchange, Record
+
+KIND: Final = "upstream_kept_running"
+_READS: Final = 3
+"""Reads asked for after the client had gone, before it is waste: fewer may be the way of the news."""
+_IN_HAND: Final = 1
+"""Reads that end after the client had gone and may have been asked for before."""
+_US: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An event at gateway in: when it was looked at (Unix ns by the process's own clock), and what it took."""
+
+    position: int
+    at: int
+    size: int
+
+
+def kept_running(exchange: Exchange, egress: Record | None) -> list[Fault]:
+    """One finding for each leg that was read on; none where another exchange may have been given the rest."""
+    if egress is None or egress.closing is None or egress.end != "disconnected" or egress.faulted:
+        return []
+    gone = egress.closing.end_ns
+    legs = exchange.at("ingress", egress.witness)
+    return [fault for leg in legs if (fault := _wasted(leg, egress, gone)) is not None]
+
+
+def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
+    late = [row for row in _rows(leg) if row.at > gone + _US]
+    moments = sorted({row.at for row in late})
+    if len(moments) < _IN_HAND + _READS:
+        return None
+    wasted = [row for row in late if row.at >= moments[_IN_HAND]]
+    span = (wasted[0].position, wasted[-1].position)
+    whole = leg.held == "full" and len(wasted) == span[1] - span[0] + 1
+    note = f"{sum(row.size for row in wasted)} bytes in {len(moments) - _IN_HAND} further reads"
+    if isinstance(tokens := leg.told(USAGE_OUTPUT), int):
+        note += f"; the answer cost {tokens} output tokens"
+    change = Change(KIND, len(wasted), whole, "before", span, span, whole, note=note)
+    blamed = suspects("ingress", "egress")
+    return Fault(change, leg, egress, blamed, "certain" if leg.vouched and egress.vouched else "narrowed")
+
+
+def _rows(leg: Record) -> Iterator[_Row]:
+    for block in leg.blocks:
+        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+            continue
+        columns = block.columns()
+        times, sizes = columns.get("t"), columns.get("bytes") or [0] * block.row_count
+        for i, t in enumerate(times or ()):
+            yield _Row(block.position + i, block.start_ns + t * _US, sizes[i])

@@ -1,0 +1,101 @@
+"""A gateway that reads on after its client has gone: said only of reads that were asked for afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from streamwitness import rows
+from streamwitness.blocks import Block
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.build import LEG, How, answer, path
+
+ANSWER = answer(range(1, 21))
+SENT = 9
+GONE_US = 1_000
+"""When gateway out ended, on its process's clock."""
+
+
+def timed(moments: Sequence[int], *, end: str = "disconnected", **changes: object) -> list[Block]:
+    """An answer of which the gateway sent nine events; event n was read at `moments[n]` µs."""
+    events = ANSWER[: len(moments)]
+    legs = {"ingress": How("ingress", leg=0, end="eof"), "egress": How("egress", legs=(LEG,), end=end)}
+    ingress, egress = path(events, events[:SENT], None, **legs)
+    columns = {name: list(values) for name, values in ingress.columns().items()} | {"t": list(moments)}
+    ingress = replace(ingress, rows=rows.encode(columns, len(events)), start_ns=0)
+    return [replace(ingress, **changes), replace(egress, end_ns=GONE_US * 1_000)]
+
+
+def before(n: int = SENT) -> list[int]:
+    """The first n events came before the client went."""
+    return list(range(100, 100 + n))
+
+
+def kinds(blocks: Sequence[Block], *, settled: bool = True) -> list[tuple[str, list[str], tuple[int, int]]]:
+    """The findings in short."""
+    found = judge(blocks, settled=settled)["findings"]
+    return [(f["kind"], f["suspects"], tuple(f["sequence"])) for f in found]
+
+
+LATE = [GONE_US + 100 * i for i in range(1, 8)]
+
+
+def test_reads_asked_for_after_the_client_went_are_waste() -> None:
+    """The first late one was in hand; six more were asked for."""
+    blocks = timed([*before(), *LATE])
+    assert kinds(blocks) == [("upstream_kept_running", ["gateway"], (10, 15))]
+    verdict = judge(blocks, settled=True)
+    finding = verdict["findings"][0]
+    assert (finding["count"], finding["exact"], finding["confidence"]) == (6, True, "certain")
+    assert finding["evidence"]["missing"] == "gateway out saw its client go after 9 events"
+    assert finding["evidence"]["seen"].endswith("0 bytes in 6 further reads")
+
+
+def test_it_damages_nothing() -> None:
+    """Money was lost, and no word."""
+    assert judge(timed([*before(), *LATE]), settled=True)["integrity"] == "intact"
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        [GONE_US - 1] * 7,
+        [GONE_US + 900] * 7,
+        [GONE_US + 900] * 3 + [GONE_US + 901] * 4,
+        [GONE_US + 900, GONE_US + 901, GONE_US + 902],
+    ],
+    ids=["read before", "one piece in hand", "one more asked for", "two more"],
+)
+def test_what_was_in_hand_or_on_its_way_is_no_waste(moments: list[int]) -> None:
+    """A piece may be looked at after the client went, and the news takes its way."""
+    assert kinds(timed([*before(), *moments])) == []
+
+
+def test_an_answer_that_was_sent_whole_wastes_nothing() -> None:
+    """The client did not go; what is read behind the end of the answer is another matter."""
+    assert kinds(timed([*before(), *LATE], end="raised")) == []
+
+
+def test_nothing_is_said_before_the_settlement() -> None:
+    """The client may come back for the rest."""
+    assert kinds(timed([*before(), *LATE]), settled=False) == []
+
+
+def test_what_a_later_exchange_was_given_is_no_waste() -> None:
+    """A gateway that keeps what it reads for a client that resumes."""
+    blocks = timed([*before(), *LATE])
+    resumed = path(None, ANSWER[SENT:16], None, egress=How("egress", exchange="f" * 16, attempt=1, recorder="9" * 16))
+    assert kinds([*blocks, *resumed]) == []
+
+
+def test_clocks_of_two_processes_are_not_compared() -> None:
+    """Gateway in, told by another witness than gateway out."""
+    assert kinds(timed([*before(), *LATE], witness="b" * 16)) == []
+
+
+def test_lost_rows_make_it_a_bound() -> None:
+    """Only what is held is counted."""
+    ingress, egress = timed([*before(), *LATE])
+    assert kinds([replace(ingress, rows=None, summary=True), egress]) == []
