@@ -123,7 +123,7 @@ def parse_response(value: str) -> ResponseHeader | None:
 
 
 def parse_event_id(value: str) -> tuple[str, int] | None:
-    """Tag (8 hex digits) and number of an event id of ours, as `Last-Event-ID` brings it back; None: not one of ours."""
+    """Tag (8 hex digits) and number in an event id of ours (`Last-Event-ID` brings it back); None: not one of ours."""
     match = _EVENT_ID.match(value)
     return (match[1], int(match[2])) if match is not None else None
 
