@@ -4,10 +4,10 @@
 |---|---|---|
 | read to the end of the body | `eof` | peer |
 | ConnectionResetError or BrokenPipeError in the cause chain | `reset` | peer |
-| the library's RemoteProtocolError (body shorter than announced) | `protocol_error` | peer |
+| the library's error for a body that is shorter than announced, or not framed as announced | `protocol_error` | peer |
 | closed once the terminal or an error event had been seen | `stopped_at_terminal` | own |
 | CancelledError, Ctrl-C, close(), the end of a `with` block | `cancelled` | own |
-| the library's read timeout | `timeout` | own |
+| the library's read timeout, and any TimeoutError that is not the system's ETIMEDOUT | `timeout` | own |
 | dropped without being closed: garbage collection, interpreter exit | `abandoned` | own |
 | an exception that the parser (parsed) or the reducer (applied) made itself | `raised` | own |
 | anything else (a client closed by another task raises the same ReadError as a dead peer) | `unknown` | own |
@@ -15,13 +15,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from typing import Final
 
 _MAX_CHAIN: Final = 16
 
-_HIDES_CAUSE: Final = frozenset(("httpcore", "httpcore2"))
-"""Packages that raise their mapped error `from None`, which leaves the cause in `__context__` only."""
+_HIDES_CAUSE: Final = frozenset(("httpcore", "httpcore2", "requests"))
+"""Packages that raise their mapped error without `from`, which leaves the cause in `__context__` only."""
 
 _BY_CLASS: Final = {
     "CancelledError": "cancelled",  # asyncio
@@ -31,11 +32,20 @@ _BY_CLASS: Final = {
     "GeneratorExit": "cancelled",
     "TimeoutException": "timeout",  # httpx, httpx2, httpcore
     "APITimeoutError": "timeout",  # openai
+    "TimeoutError": "timeout",  # urllib3, aiohttp's (of all kinds), a socket's own, asyncio
     "RemoteProtocolError": "protocol_error",  # httpx, httpx2, httpcore
+    "IncompleteRead": "protocol_error",  # http.client, urllib3
+    "InvalidChunkLength": "protocol_error",  # urllib3
+    "TransferEncodingError": "protocol_error",  # aiohttp, under its ClientPayloadError; it does not tell RST from FIN
+    "ContentLengthError": "protocol_error",  # aiohttp, likewise
     "ConnectionResetError": "reset",
     "BrokenPipeError": "reset",
 }
 """Class name (of the exception or one of its bases) → end. By name, because no library may be imported for it."""
+
+_BY_CLASS_WITHOUT_CAUSE: Final = {
+    "ProtocolError": "protocol_error",  # urllib3: also wraps whatever the socket raised, then that says what it is
+}
 
 
 def of_transport(error: BaseException) -> str:
@@ -50,8 +60,11 @@ def of_parser(error: BaseException) -> str:
 
 def _known(error: BaseException) -> str | None:
     for link in _causes(error):
+        if isinstance(link, OSError) and link.errno == errno.ETIMEDOUT:
+            return None  # the network gave up, not the reader: as little known as any other read error
+        table = _BY_CLASS if link.__cause__ is not None else _BY_CLASS | _BY_CLASS_WITHOUT_CAUSE
         for base in type(link).__mro__:
-            if (end := _BY_CLASS.get(base.__name__)) is not None:
+            if (end := table.get(base.__name__)) is not None:
                 return end
     return None
 
