@@ -69,6 +69,7 @@ class BodyObserver:
         "_framing",
         "_path",
         "_upstream",
+        "noted",
         "on_close",
         "on_event",
         "profile",
@@ -90,6 +91,8 @@ class BodyObserver:
         """Called once with how this point ended."""
         self.stamp: Callable[[Frame], tuple[int, bytes]] | None = None
         """Of a stamped body: the sequence that a frame is stamped with (or MISSING), and its data without the stamp."""
+        self.noted: dict[str, Any] = {}
+        """Attributes for the closing block that its hook learned on the way."""
         self._framing = framing_of(path, content_type) or "sse"
         self._framer: Framer = FRAMINGS[self._framing]()
         self._path, self._content_type, self._clock = path, content_type, clock
@@ -128,7 +131,7 @@ class BodyObserver:
             end, detail = _AFTER_TERMINAL[end], detail or f"{end} after the terminator"
         try:
             pending = 0 if self._broken else self._finish()
-            known = self._known() | _error_type(end, detail) | (extra or {})
+            known = self._known() | _error_type(end, detail) | self.noted | (extra or {})
             complete = self.profile.complete if self.profile is not None else None
             self.recorder.close(
                 self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known

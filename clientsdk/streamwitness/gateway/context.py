@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from streamwitness.events import Frame, Reading
-from streamwitness.headers import RequestHeader
+from streamwitness.headers import RequestHeader, ResponseHeader
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
-from streamwitness.semconv import Point
+from streamwitness.semconv import Point, Stamp
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -67,14 +67,14 @@ class GatewayExchange:
         "ended", "last_read", "runtime",
     )  # fmt: skip
 
-    def __init__(self, runtime: Runtime, header: RequestHeader | None) -> None:
+    def __init__(self, runtime: Runtime, header: RequestHeader | None, identity: Identity | None = None) -> None:
         self.runtime = runtime
         self.last_read: tuple[int, int] | None = None
         """The leg read last, and how many of its events have been read."""
         self.ended = False
         self._header = header
         self._host = host_span()
-        self._identity: Identity | None = None
+        self._identity = identity  # given where the answer continues a stream
         self._witness: Witness | None = None
         self._egress: BodyObserver | None = None
         self._legs: list[BodyObserver] = []
@@ -96,6 +96,22 @@ class GatewayExchange:
                 made = Identity.new(self._header.id if self._header else None)
                 self._identity = replace(made, sampled=self.runtime.sampled(made.stream))
             return self._identity
+
+    @property
+    def asked(self) -> Stamp:
+        """How the client would have its events numbered."""
+        return self._header.stamp if self._header is not None else "none"
+
+    def behind(self, inner: ResponseHeader, key: bytes | None) -> None:
+        """An instrumented gateway answered this one: it is the next hop outwards, and shares the stream's key.
+
+        Only as long as nothing was said or recorded under the identity: an answer that begins before its upstream has
+        answered keeps its own.
+        """
+        with self._lock:
+            if self._witness is None and self._identity is not None and self._identity.stream == inner.id:
+                hop = max(self._identity.hop, inner.hop + 1)
+                self._identity = replace(self._identity, hop=hop, key=key or self._identity.key)
 
     def egress(self, path: str, content_type: str) -> BodyObserver | None:
         """The observer of the answer that now starts; None where the stream is not sampled."""

@@ -17,9 +17,10 @@ from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import detect
 from streamwitness.selection import is_gateway, is_stream
-from streamwitness.semconv import HEADER
+from streamwitness.semconv import HEADER, UPSTREAM_EXCHANGE
 
 from .context import GatewayExchange, current
+from .hops import inner
 
 if TYPE_CHECKING:
     from streamwitness.client.tap import Tap
@@ -57,7 +58,11 @@ def _on_request(request: Any) -> None:
 
 def _on_response(response: Any) -> BodyObserver | None:
     exchange = current()
-    return _leg(exchange, response) if exchange is not None else None
+    behind = inner(exchange, response)
+    leg = _leg(exchange, response) if exchange is not None else None
+    if leg is not None and behind is not None:
+        leg.noted[UPSTREAM_EXCHANGE] = behind.exchange
+    return leg
 
 
 def _on_tap(_response: Any, tap: Tap) -> None:
