@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
-from . import anthropic_hook, httpx_hook, openai_hook, stainless
+from . import aiohttp_hook, anthropic_hook, httpx_hook, openai_hook, requests_hook, stainless
 from .applying import Applied, applied
 from .everywhere import Patch, Patches, Watch
 from .hook import ClientHook
@@ -38,7 +38,8 @@ def instrument(client: C) -> C: ...
 def instrument(client: Any = None) -> Any:
     """Observe the streams that `client` reads, and return it; a second call changes nothing.
 
-    Takes `Client` and `AsyncClient` of httpx and httpx2, the clients of openai and anthropic, subclasses included.
+    Takes `Client` and `AsyncClient` of httpx and httpx2, `ClientSession` of aiohttp, `Session` of requests, the clients
+    of openai and anthropic, subclasses included.
     Settings come from `streamwitness.configure()` or the environment. Raises TypeError for anything else.
 
     Without a client every supported library is instrumented, in all of its clients, those that exist already
@@ -85,7 +86,7 @@ def _instrument_everything() -> None:
 
 def _hooked(client: C) -> C:
     if _MARK not in getattr(client, "__dict__", {}):
-        setattr(client, _MARK, _installer(client)(client))
+        client.__dict__[_MARK] = _installer(client)(client)  # aiohttp warns of attributes that it does not know
     return client
 
 
@@ -95,9 +96,15 @@ def _unhook(client: Any) -> None:
         uninstall()
 
 
-def _http(client: Any) -> Callable[[], None]:
-    hook = ClientHook(httpx_hook.library(client)[0])
-    return httpx_hook.install(client, on_request=hook.on_request, on_response=hook.on_response, on_tap=hook.on_tap)
+def _http(adapter: Any) -> Callable[[Any], Callable[[], None]]:
+    def installer(client: Any) -> Callable[[], None]:
+        hook = ClientHook(adapter.library(client)[0])
+        uninstall: Callable[[], None] = adapter.install(
+            client, on_request=hook.on_request, on_response=hook.on_response, on_tap=hook.on_tap
+        )
+        return uninstall
+
+    return installer
 
 
 def _sdk(choose: stainless.Choose) -> Callable[[Any], Callable[[], None]]:
@@ -109,13 +116,16 @@ def _sdk(choose: stainless.Choose) -> Callable[[Any], Callable[[], None]]:
     return installer
 
 
+_httpx = _http(httpx_hook)
 _openai, _anthropic = _sdk(openai_hook.choose), _sdk(anthropic_hook.choose)
 
 _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = {
-    ("httpx", "Client"): _http,
-    ("httpx", "AsyncClient"): _http,
-    ("httpx2", "Client"): _http,
-    ("httpx2", "AsyncClient"): _http,
+    ("httpx", "Client"): _httpx,
+    ("httpx", "AsyncClient"): _httpx,
+    ("httpx2", "Client"): _httpx,
+    ("httpx2", "AsyncClient"): _httpx,
+    ("aiohttp", "ClientSession"): _http(aiohttp_hook),
+    ("requests", "Session"): _http(requests_hook),
     ("openai", "OpenAI"): _openai,
     ("openai", "AsyncOpenAI"): _openai,
     ("anthropic", "Anthropic"): _anthropic,
@@ -130,6 +140,8 @@ _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = 
 _LIBRARIES: Final[dict[str, Patch]] = {
     "httpx": httpx_hook.everywhere,
     "httpx2": httpx_hook.everywhere,
+    "aiohttp": aiohttp_hook.everywhere,
+    "requests": requests_hook.everywhere,
     "openai": openai_hook.everywhere,
     "anthropic": anthropic_hook.everywhere,
 }

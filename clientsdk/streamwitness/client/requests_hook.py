@@ -15,17 +15,22 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Final
 
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import HEADER, SERVER_ADDRESS, STATUS_CODE
 
+from .everywhere import Patches
+from .hook import ClientHook
 from .tap import Tap, safely
 from .views import RequestView, ResponseView, Url, tie
 
 LIBRARIES: Final = ("requests",)
 
 _CLASS: Final = "Session"
+_OBSERVED: Final = "_streamwitness_observed"
 
 
 def library(client: object) -> tuple[str, bool]:
@@ -43,18 +48,19 @@ def install(
     on_response: Callable[[Any], BodyObserver | None],
     on_tap: Callable[[Any, Tap], None] | None = None,
 ) -> Callable[[], None]:
-    """Hook a `Session`, or the class (then all sessions); returns the function that unhooks it.
+    """Hook a `Session`; returns the function that unhooks it.
 
     The callbacks are those of `httpx_hook.install`; they are given a RequestView and a ResponseView.
     """
-    hooks = _Hooks(on_request, on_response, on_tap)
+    installed = [True]
+    hooks = _Hooks(on_request, on_response, on_tap, lambda _: bool(installed))
     before = client.__dict__.get("send")
     wrapped = _sending(_held(client.send), hooks)
     client.send = wrapped
     hooked = weakref.ref(client)
 
     def uninstall() -> None:
-        hooks.active = False
+        installed.clear()
         if (session := hooked()) is None or session.__dict__.get("send") is not wrapped:
             return  # wrapped once more by somebody else: ours stays in between, and does nothing
         if before is None:
@@ -63,6 +69,19 @@ def install(
             session.send = before
 
     return uninstall
+
+
+def everywhere(module: ModuleType, patches: Patches) -> None:
+    """Patch `send` of the class; a session that its owner has hooked is left to its own hooks."""
+    hook = ClientHook(LIBRARIES[0])
+    hooks = _Hooks(
+        hook.on_request, hook.on_response, hook.on_tap, lambda session: patches.live and not _hooked(session)
+    )
+    patches.put(module.Session, "send", lambda send: _sending(lambda: send, hooks))
+
+
+def _hooked(session: Any) -> bool:
+    return isinstance(getattr(session.__dict__.get("send"), "streamwitness", None), _Hooks)
 
 
 def _held(method: Callable[..., Any]) -> Callable[[], Callable[..., Any] | None]:
@@ -78,7 +97,7 @@ def _sending(send: Callable[[], Callable[..., Any] | None], hooks: _Hooks) -> Ca
         method = send()
         if method is None:
             raise ReferenceError("this session is gone")
-        if not hooks.active:
+        if not hooks.active(args[0] if args else None):
             return method(*args, **kwargs)
         request = kwargs["request"] if "request" in kwargs else args[-1]
         exchange = _Exchange(hooks)
@@ -88,20 +107,18 @@ def _sending(send: Callable[[], Callable[..., Any] | None], hooks: _Hooks) -> Ca
         finally:
             safely("client.on_request", lambda: exchange.over(request))
 
+    sending.streamwitness = hooks  # type: ignore[attr-defined]
     return sending
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Hooks:
-    """The callbacks of one installation."""
+    """The callbacks of one installation, and whether they are to be called (asked with the session, for a class)."""
 
-    def __init__(
-        self,
-        on_request: Callable[[Any], None] | None,
-        on_response: Callable[[Any], BodyObserver | None],
-        on_tap: Callable[[Any, Tap], None] | None,
-    ) -> None:
-        self.on_request, self.on_response, self.on_tap = on_request, on_response, on_tap
-        self.active = True
+    on_request: Callable[[Any], None] | None
+    on_response: Callable[[Any], BodyObserver | None]
+    on_tap: Callable[[Any, Tap], None] | None
+    active: Callable[[Any], bool]
 
 
 class _Announced(str):
@@ -150,8 +167,8 @@ class _Exchange:
             safely("client.on_response", lambda: self._attach(response))
 
     def _attach(self, response: Any) -> None:
-        if self._view is None:
-            return
+        if self._view is None or hasattr(response.raw, _OBSERVED):
+            return  # a session and its gateway hook, say: one body has one tap
         view = ResponseView(self._view, response.status_code, response.headers)
         observer = self._hooks.on_response(view)
         if observer is None:
@@ -177,6 +194,7 @@ class _Body:
     def observe(self, raw: Any) -> None:
         """Wrap the methods that read, on the instance: `raw` keeps its type, its place and its life."""
         self._dropped = weakref.finalize(raw, self._drop)
+        setattr(raw, _OBSERVED, True)
         decodes = getattr(raw, "decode_content", True)
         for name, wrap in _WRAPPERS.items():
             method = getattr(raw, name, None)
