@@ -1,13 +1,43 @@
-"""Which profile a response gets, and what all profiles have in common."""
+"""Which profile a response gets: its own or none, never another's."""
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
 
-from streamwitness import semconv as sc
-from streamwitness.providers import PROFILES, detect, profile
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streamwitness.providers import KNOWN, PROFILES, detect, profile
+from tests.clientsdk.providers.vectors import streams
 
 SSE = "text/event-stream"
+NDJSON = "application/x-ndjson"
+
+WHERE = {
+    "openai_chat": ("/v1/chat/completions", SSE),
+    "ollama": ("/api/chat", NDJSON),
+    "vllm_raw": ("/generate", ""),
+    "tgi_raw": ("/generate_stream", SSE),
+    "dashscope": ("/api/v1/services/aigc/text-generation/generation", SSE),
+    "dashscope_delta": ("/api/v1/services/aigc/text-generation/generation", SSE),
+    "envelope": ("/ask", SSE),
+    "generic": ("/ask", SSE),
+}
+"""Profile → path and content type of its responses."""
+
+BY_NAME = {"dashscope_delta": "dashscope"}
+"""Profiles that only the request can decide → what is found instead."""
+
+UNTOLD = {"vllm_raw", "generic"}
+"""Profiles that a first event alone never tells."""
+
+FIRST = [
+    pytest.param(name, stream["events"][0]["data"].encode(), id=place)
+    for name, place, stream in streams()
+    if name in WHERE
+]
 
 
 @pytest.mark.parametrize(
@@ -25,26 +55,95 @@ SSE = "text/event-stream"
         ("/ask", b"[1]", "generic"),
         ("/ask", b"", "generic"),
         ("", b"\xff", "generic"),
+        ("/api/chat", b'0:"text"', "generic"),
+        ("/api/chat", b'{"type":"start"}', "generic"),
+        ("/api/chat", b"", "generic"),
+        ("/api/chat", b'{"error":"no"}', "generic"),
+        ("/ask", b'{"done":false,"message":"working","model":5}', "generic"),
+        ("/v2/models/m/generate_stream", b'{"model_name":"m","text_output":"a"}', "generic"),
+        ("/v2/models/m/generate_stream", b"", "generic"),
+        ("/generate_stream", b"", "tgi_raw"),
+        ("/generate_stream", b'{"token":"a"}', "generic"),
+        ("/invocations", b'{"token":{"text":"a"},"generated_text":null}', "tgi_raw"),
+        ("/generate", b'{"text":"a","meta_info":{}}', "generic"),
+        ("/generate", b'{"text":["a"],"more":1}', "generic"),
+        ("/generate", b"", "generic"),
+        ("/ask", b'{"text":["a"]}', "generic"),
+        ("/ask", b'{"output":{"image":"x"},"request_id":"r"}', "generic"),
+        ("/ask", b'{"output":{"text":"x"}}', "generic"),
+        ("/ask", b'{"stream":"s","seq":0,"kind":"start"}', "envelope"),
+        ("/ask", b'{"stream":"s","seq":1,"kind":"text","delta":"a"}', "generic"),
     ],
 )
 def test_a_response_is_known_by_its_path_or_its_first_event(path: str, first: bytes, name: str) -> None:
-    """The path decides where it is telling, else the first data field; what nothing matches is generic."""
+    """The path decides where it is telling, else the first data field; what could be something else is generic."""
     assert detect(path, SSE, first).name == name
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_a_profile_is_made_by_its_own_name(name: str) -> None:
-    """The table's key is the profile's name, and each call makes a fresh one."""
-    made = profile(name)
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        (b"", "ollama"),
+        (b'{"error":"no"}', "ollama"),
+        (b'{"type":"start"}', "generic"),
+        (b"oops", "generic"),
+    ],
+)
+def test_a_path_that_many_have_tells_with_its_content_type(first: bytes, name: str) -> None:
+    """`/api/chat` is Ollama's where lines are streamed, unless the first one says something else."""
+    assert detect("/api/chat", NDJSON, first).name == name
 
-    assert made.name == name
-    assert made is not profile(name)
-    assert made.delivers == sc.ALL_PARTS
-    assert (made.finish_reasons, made.model, made.response_id, made.usage) == ((), None, None, (None, None))
-    assert not made.complete
+
+@pytest.mark.parametrize(("name", "first"), FIRST)
+def test_a_vector_is_detected_where_it_comes_from(name: str, first: bytes) -> None:
+    """By the provider's path and content type and the first event."""
+    found = detect(*WHERE[name], first).name
+
+    assert found == BY_NAME.get(name, name) or (name in UNTOLD and found == "generic")
+
+
+@pytest.mark.parametrize(("name", "first"), FIRST)
+def test_a_first_event_alone_never_tells_another_profile(name: str, first: bytes) -> None:
+    """Behind a path and a content type that say nothing, a response is its own format's or unknown."""
+    assert detect("/ask", "", first).name in {BY_NAME.get(name, name), "generic"}
+
+
+@pytest.mark.parametrize("name", sorted(set(WHERE) - UNTOLD - set(BY_NAME)))
+def test_the_first_event_of_an_ordinary_answer_tells(name: str) -> None:
+    """Where a provider's path has been rewritten, its plainest answer is still known."""
+    plain = next(stream for found, _, stream in streams() if found == name)
+
+    assert detect("/ask", "", plain["events"][0]["data"].encode()).name == name
+
+
+@settings(deadline=None)
+@given(path=st.text(max_size=20), content_type=st.text(max_size=20), first=st.binary(max_size=40))
+def test_detection_takes_anything(path: str, content_type: str, first: bytes) -> None:
+    """Whatever a response is, there is a profile for it."""
+    assert detect(path, content_type, first).name in PROFILES
+
+
+@pytest.mark.parametrize(("name", "first"), FIRST)
+def test_what_a_profile_claims_is_seen_before_it_is_loaded(name: str, first: bytes) -> None:
+    """The table's paths and marks leave out nothing that a profile would claim."""
+    for path, content_type in {*WHERE.values(), ("/ask", "")}:
+        for made in (name for name in PROFILES if PROFILES[name].matches(path, content_type, first)):
+            assert KNOWN[made].may_match(path, first), made
+
+
+def test_only_what_is_used_is_loaded() -> None:
+    """A process that reads Chat Completions pays for no other format's decoders."""
+    code = (
+        "import sys; from streamwitness.providers import detect; detect('/v1/chat/completions', '');"
+        "print([name for name in sys.modules if name.startswith('streamwitness.providers.')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    loaded = {name.rpartition(".")[2] for name in eval(run.stdout)}
+    assert loaded == {"objects", "openai_chat", "openai_chunk"}
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     """The error says what could have been meant."""
-    with pytest.raises(ValueError, match="unknown provider profile 'openai', known: openai_chat, .*, generic"):
+    with pytest.raises(ValueError, match=r"unknown provider profile 'openai', known: .*openai_chat.*, generic"):
         profile("openai")
