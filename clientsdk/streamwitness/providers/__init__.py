@@ -94,6 +94,16 @@ class Known(NamedTuple):
 KNOWN: Final[dict[str, Known]] = {
     "envelope": Known("envelope:Envelope", (), (b'"seq"',)),
     "openai_chat": Known("openai_chat:OpenAIChat", ("/chat/completions",), (b'"chat.completion.chunk"', b'"choices"')),
+    "openai_responses": Known(
+        "openai_responses:OpenAIResponses", ("/v1/responses", "/openai/responses"), (b'"response.',)
+    ),
+    "anthropic": Known("anthropic:Anthropic", ("/v1/messages", ":streamRawPredict"), (b'"message_start"',)),
+    "gemini": Known("gemini:Gemini", (":streamGenerateContent",), (b'"candidates"', b'"promptFeedback"')),
+    "bedrock": Known(
+        "bedrock:Bedrock",
+        ("/converse-stream", "/invoke-with-response-stream"),
+        (b'"messageStart"', b'"contentBlock', b'"chunk"'),
+    ),
     "ollama": Known("ollama:Ollama", ("/api/chat", "/api/generate"), (b'"done"',)),
     "tgi_raw": Known("tgi_raw:TgiRaw", ("/generate_stream",), (b'"generated_text"',)),
     "vllm_raw": Known("vllm_raw:VllmRaw", ("/generate",)),

@@ -1,0 +1,270 @@
+"""OpenAI Responses, as OpenAI, Azure and those that imitate them stream it: `event:` and one flat JSON object.
+
+    type                                             part                  slot
+      response.output_item.added: message            role                  -
+        … function_call, custom_tool_call            tool_start            0/tool/n, n = order of appearance
+      response.output_text.delta                     text                  0/text/0
+      response.refusal.delta                         refusal               0/refusal/0
+      response.reasoning_text.delta                  reasoning             0/reasoning/0
+      response.reasoning_summary_text.delta          reasoning             0/reasoning/0
+      response.function_call_arguments.delta         tool_args             0/tool/n
+      response.custom_tool_call_input.delta          tool_args             0/tool/n
+      response.….done of these, of items and parts   snapshot              -
+      response.completed, .incomplete                finish, usage         0/finish/0
+                                                     terminal              -
+      response.failed, .cancelled                    the same and error    0/finish/0
+      error, or a field `error`                      error                 -
+      anything else                                  other                 -
+
+Complete when `response.completed` or `response.incomplete` was there and no error. Text of all items and content parts
+is one slot, as it is one string in Chat Completions. What was told with `…added` (`part.text`, `item.arguments`, empty
+at OpenAI) counts like a delta, because the SDK adds it up like one. A snapshot repeats what was told, so that it is no
+content; but where it differs from the deltas before it, `snapshot_mismatches` counts it: a loss at the source.
+`[DONE]`, which some proxies append, is `other`: the end was there before, and readers keep it to themselves.
+
+Every event is numbered (`sequence_number`); some proxies leave holes or send 0 throughout.
+
+Not understood (`other`): what the server's own tools say (web and file search, code interpreter, MCP, image generation,
+hosted shell), audio, annotations, compaction, steering. They are the provider's doings, not output for the caller.
+Source: the event types of the `openai` package, 3.57 (openai/types/responses).
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, ClassVar, Final
+
+from streamwitness.events import Piece, Reading
+from streamwitness.semconv import (
+    ERROR,
+    OTHER,
+    REASONING,
+    REFUSAL,
+    ROLE,
+    SNAPSHOT,
+    TERMINAL,
+    TEXT,
+    TOOL_ARGS,
+    TOOL_START,
+    USAGE,
+)
+
+from .base import MAX_TRACKED, JsonProfile, count, label, line_of, reading
+from .objects import SENTINEL, utf8
+from .openai_responses_event import EVENT, Event, Item, Part, Response
+from .shapes import Shape
+
+DELTAS: Final = {
+    "response.output_text.delta": ("0/text/0", "text", TEXT),
+    "response.refusal.delta": ("0/refusal/0", "refusal", REFUSAL),
+    "response.reasoning_text.delta": ("0/reasoning/0", "reasoning", REASONING),
+    "response.reasoning_summary_text.delta": ("0/reasoning/0", "reasoning", REASONING),
+}
+"""Type → slot, part and its bit."""
+
+TOOL_DELTAS: Final = frozenset(("response.function_call_arguments.delta", "response.custom_tool_call_input.delta"))
+
+CALLS: Final = frozenset(("function_call", "custom_tool_call"))
+"""Items that ask the caller to run a tool."""
+
+SNAPSHOTS: Final = {
+    "response.output_text.done": "text",
+    "response.refusal.done": "refusal",
+    "response.reasoning_text.done": "text",
+    "response.reasoning_summary_text.done": "text",
+    "response.function_call_arguments.done": "arguments",
+    "response.custom_tool_call_input.done": "input",
+    "response.content_part.done": "",
+    "response.reasoning_summary_part.done": "",
+    "response.output_item.done": "",
+}
+"""Type → the field that repeats the deltas of the same place; "" where the same was compared before."""
+
+ENDS: Final = {
+    "response.completed": "stop",
+    "response.incomplete": "other",
+    "response.failed": "error",
+    "response.cancelled": "error",
+}
+"""Type → canonical finish, where nothing makes it another one."""
+
+INCOMPLETE: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
+"""`incomplete_details.reason` → canonical finish; others (`max_messages`, `steered`) are `other`."""
+
+_BEGIN: Final = "response.created"
+_OTHER: Final = Reading(OTHER)
+_NOTHING: Final = (0, 0)
+"""Size and checksum of no content."""
+_new: Final = tuple.__new__
+"""Makes a Piece or a Reading in half the time of its constructor."""
+_Place = tuple[str, int | None, int | None]
+"""Type without its last word, output index, content or summary index."""
+
+
+class OpenAIResponses(JsonProfile[Event]):
+    """Reads one Responses stream at one point."""
+
+    name: ClassVar[str] = "openai_responses"
+    provider: ClassVar[str] = "openai"
+    shape: ClassVar[Shape[Any]] = EVENT
+    numbered: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.snapshot_mismatches = 0
+        """Snapshots that are not what the deltas before them add up to; only judged where the start was seen."""
+        self.grammar_breaks = 0
+        """Arguments for a call that was never announced."""
+        self._ended = False
+        self._whole = False
+        self._calls: dict[int | None, str] = {}
+        self._called_for = 0
+        self._sums: dict[_Place, tuple[int, int]] = {}
+
+    @property
+    def complete(self) -> bool:
+        """`response.completed` or `response.incomplete`, and no error."""
+        return self._ended and not self.failed
+
+    def read(self, name: bytes, data: bytes) -> Reading:
+        """Read a framed event; the name only tells an error whose data is not JSON."""
+        result = super().read(name, data)
+        if name == b"error" and not result.parts & ERROR:
+            self.failed = True
+            return Reading(result.parts & ~OTHER | ERROR, result.pieces)
+        return result
+
+    @staticmethod
+    def matches(path: str, content_type: str, first: bytes) -> bool:
+        """By path; else (a response that is fetched again by its id) by a first event `response.…`."""
+        if path.endswith(("/v1/responses", "/openai/responses")):
+            return True
+        kind = (line_of(first) or {}).get("type")
+        return isinstance(kind, str) and kind.startswith("response.")
+
+    def _read_odd(self, data: bytes) -> Reading:
+        return _OTHER if data.lstrip().startswith(SENTINEL) else super()._read_odd(data)
+
+    def _event(self, event: Event) -> Reading:
+        number = event.sequence_number
+        self.sequence = number if number is not None and number >= 0 else None
+        kind = event.type or ""
+        if (delta := DELTAS.get(kind)) is not None:
+            return self._delta(event, delta)
+        if kind in TOOL_DELTAS:
+            return self._delta(event, (self._called(event.output_index), "tool_args", TOOL_ARGS))
+        if (field := SNAPSHOTS.get(kind)) is not None:
+            return self._snapshot(event, field)
+        pieces: list[Piece] = []
+        parts = self._rest(kind, event, pieces)
+        if event.error or kind == "error":
+            self.failed, parts = True, parts | ERROR
+        return reading(parts, pieces)
+
+    def _delta(self, event: Event, to: tuple[str, str, int]) -> Reading:
+        if not event.delta:
+            return _OTHER
+        slot, part, bit = to
+        content = utf8(event.delta)
+        self._add(event.type, event, content)
+        return _new(Reading, (bit, (_new(Piece, (slot, part, content, "")),)))
+
+    def _rest(self, kind: str, event: Event, pieces: list[Piece]) -> int:
+        """Events that begin or end something."""
+        if event.response is not None:
+            self._known(kind, event.response)
+            return self._end(kind, event.response, pieces) if kind in ENDS else 0
+        if kind == "response.output_item.added" and event.item is not None:
+            return self._item(event, event.item, pieces)
+        if kind in ("response.content_part.added", "response.reasoning_summary_part.added") and event.part is not None:
+            return self._part(kind, event, event.part, pieces)
+        return self._end(kind, Response(), pieces) if kind in ENDS else 0
+
+    def _known(self, kind: str, response: Response) -> None:
+        self._whole = self._whole or kind == _BEGIN
+        self.response_id = self.response_id or label(response.id)
+        self.model = self.model or label(response.model)
+
+    def _item(self, event: Event, item: Item, pieces: list[Piece]) -> int:
+        if item.type not in CALLS:
+            return ROLE if item.role else 0
+        slot, parts = self._call(event.output_index), TOOL_START
+        if item.name:
+            pieces.append(Piece(slot, "tool_start", utf8(item.name)))
+        if told := item.arguments or item.input:
+            kind = "function_call_arguments" if item.arguments else "custom_tool_call_input"
+            parts |= self._told(f"response.{kind}.delta", event, told, (slot, "tool_args", TOOL_ARGS), pieces)
+        return parts
+
+    def _part(self, kind: str, event: Event, part: Part, pieces: list[Piece]) -> int:
+        summary = kind.startswith("response.reasoning_summary")
+        delta = f"response.{'reasoning_summary_text' if summary else part.type}.delta"
+        told = part.refusal if part.type == "refusal" else part.text
+        if delta not in DELTAS or not told:
+            return 0
+        return self._told(delta, event, told, DELTAS[delta], pieces)
+
+    def _told(self, kind: str, event: Event, told: str, to: tuple[str, str, int], pieces: list[Piece]) -> int:
+        """Content that came with the announcement: as if the first delta of its place."""
+        slot, part, bit = to
+        content = utf8(told)
+        self._add(kind, event, content)
+        pieces.append(Piece(slot, part, content))
+        return bit
+
+    def _end(self, kind: str, response: Response, pieces: list[Piece]) -> int:
+        finish = ENDS[kind]
+        if kind == "response.incomplete" and response.incomplete_details is not None:
+            finish = INCOMPLETE.get(response.incomplete_details.reason or "", finish)
+        elif finish == "stop" and self._asks(response):
+            finish = "tool_calls"
+        self._ended = True
+        parts = TERMINAL | self._finish(0, finish, pieces)
+        if finish == "error":
+            self.failed, parts = True, parts | ERROR
+        if response.usage is not None:
+            self.usage, parts = (count(response.usage.input_tokens), count(response.usage.output_tokens)), parts | USAGE
+        return parts
+
+    def _asks(self, response: Response) -> bool:
+        """Whether the caller is to run a tool: by the output that the event repeats, without one by what was seen."""
+        return any(item.type in CALLS for item in response.output) if response.output else bool(self._calls)
+
+    def _call(self, index: int | None) -> str:
+        """Slot of a new call."""
+        slot = f"0/tool/{self._called_for}"
+        if self._called_for < MAX_TRACKED:
+            self._called_for += 1
+            self._calls[index] = slot
+        return slot
+
+    def _called(self, index: int | None) -> str:
+        """Slot of a call that is known by its place in the output."""
+        slot = self._calls.get(index)
+        if slot is None:
+            self.grammar_breaks += 1
+            slot = self._call(index)
+        return slot
+
+    def _add(self, kind: str | None, event: Event, content: bytes) -> None:
+        """Note a delta, to be compared with the snapshot of the same place."""
+        place = _place(kind, event)
+        size, check = self._sums.get(place, _NOTHING)
+        self._sums[place] = size + len(content), zlib.crc32(content, check)
+        if len(self._sums) > MAX_TRACKED:
+            self._whole = False
+            self._sums.clear()
+
+    def _snapshot(self, event: Event, field: str) -> Reading:
+        text: str | None = getattr(event, field) if field else None
+        if text is not None and self._whole:
+            content = utf8(text)
+            told = self._sums.pop(_place(event.type, event), _NOTHING)
+            if told != (len(content), zlib.crc32(content)):
+                self.snapshot_mismatches += 1
+        return Reading(SNAPSHOT | (ERROR if event.error else 0))
+
+
+def _place(kind: str | None, event: Event) -> _Place:
+    within = event.content_index if event.content_index is not None else event.summary_index
+    return (kind or "").rpartition(".")[0], event.output_index, within
