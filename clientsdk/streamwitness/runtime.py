@@ -44,6 +44,7 @@ class ClientSettings:
     origins: tuple[str, ...] = setting((), "gateway origins that the client announces itself to (https://llm.example)")
     include: tuple[str, ...] = setting((), "path patterns to observe (* and ?); none: every path")
     exclude: tuple[str, ...] = setting((), "path patterns to leave alone; wins over include")
+    stamp_paths: tuple[str, ...] = setting((), "path patterns whose events may be numbered; none: every observed one")
     profiles: tuple[str, ...] = setting((), "formats by path pattern, first match wins (/my/chat=openai_chat)")
     service: str = setting("", "service.name of the telemetry; none: OTEL_SERVICE_NAME")
 
@@ -123,6 +124,7 @@ def configure(
     origins: Sequence[str] | None = None,
     include: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    stamp_paths: Sequence[str] | None = None,
     profiles: Sequence[str] | None = None,
     service: str | None = None,
 ) -> Runtime:
@@ -134,7 +136,7 @@ def configure(
     given: dict[str, Any] = {
         "endpoint": endpoint, "key": key, "mode": mode, "level": level, "sample": sample, "service": service,
         "origins": _texts(origins), "include": _texts(include), "exclude": _texts(exclude),
-        "profiles": _texts(profiles),
+        "stamp_paths": _texts(stamp_paths), "profiles": _texts(profiles),
     }  # fmt: skip
     given = {name: value for name, value in given.items() if value is not None}
     with _lock:

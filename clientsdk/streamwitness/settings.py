@@ -28,7 +28,19 @@ T = TypeVar("T")
 PREFIX: Final = "STREAMWITNESS_"
 
 NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "client": ("endpoint", "key", "mode", "level", "sample", "origins", "include", "exclude", "profiles", "service"),
+    "client": (
+        "endpoint",
+        "key",
+        "mode",
+        "level",
+        "sample",
+        "origins",
+        "include",
+        "exclude",
+        "stamp_paths",
+        "profiles",
+        "service",
+    ),
     "collector": (
         "host",
         "port",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .middleware import StreamWitness
+from .replay import Replay
 from .upstream import upstream
 
-__all__ = ["StreamWitness", "upstream"]
+__all__ = ["Replay", "StreamWitness", "upstream"]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 from streamwitness.headers import format_response
-from streamwitness.semconv import HEADER, KEY_HEADER
+from streamwitness.semconv import HEADER, KEY_HEADER, Stamp
 from streamwitness.witness import Identity
 
 Scope = MutableMapping[str, Any]
@@ -34,13 +34,25 @@ def stripped(headers: list[Header]) -> list[Header]:
     return [header for header in headers if header[0].lower() not in _OURS]
 
 
-def announced(headers: list[Header], identity: Identity, *, with_key: bool, cross_origin: bool) -> list[Header]:
+def announced(
+    headers: list[Header],
+    identity: Identity,
+    *,
+    with_key: bool,
+    cross_origin: bool,
+    stamp: Stamp = "none",
+    first: int = 0,
+    linked: str = "",
+) -> list[Header]:
     """The headers with the stream's identity in them, and with the key for a client that announced itself.
 
     They are exposed through CORS where the response is for another origin: it carries CORS headers, or
-    (`cross_origin`) a CORS middleware outside will add them.
+    (`cross_origin`) a CORS middleware outside will add them. `stamp`, `first` and `linked`: see ResponseHeader.
     """
-    value = format_response(identity.stream, identity.exchange, identity.hop, identity.sampled)
+    value = format_response(
+        identity.stream, identity.exchange, identity.hop, identity.sampled,
+        stamp=stamp, attempt=identity.attempt, first=first, linked=linked,
+    )  # fmt: skip
     ours = [(_NAME, value.encode("ascii"))]
     if with_key:
         ours.append((_KEY_NAME, identity.key.hex().encode("ascii")))

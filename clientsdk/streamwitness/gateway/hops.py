@@ -1,7 +1,8 @@
-"""A gateway behind a gateway: what the inner one says of itself is taken off its response, and believed where asked for.
+"""A gateway behind a gateway: what the inner one says of itself is taken off its response, and believed if asked for.
 
-Hops count gateways from the provider outwards. Each has an exchange of its own, of the same stream; the outer one learns
-from the inner one's header which hop it is itself, and uses the stream's key, if its own answer has not begun by then.
+Hops count gateways from the provider outwards. Each has an exchange of its own, of the same stream; the outer one
+learns from the inner one's header which hop it is itself, and uses the stream's key, if its own answer has not begun
+by then.
 """
 
 from __future__ import annotations

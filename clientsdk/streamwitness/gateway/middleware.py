@@ -3,7 +3,9 @@
     app.add_middleware(StreamWitness)        # Starlette, FastAPI
     app = StreamWitness(app)                 # any ASGI app
 
-Each piece of a body is passed on before it is looked at, and passed unchanged. What ends an answer, in this order of
+Each piece of a body is passed on before it is looked at, and passed unchanged unless its events are to be numbered
+(mode `stamp`, at the client's wish: `stamp.py`). With `replay` a client that comes back goes on where it was
+(`replay.py`). What ends an answer, in this order of
 proof (docs/design.md §5 rule 7; a protocol terminal seen beats all but an exception):
 
     exception from the app           raised         handed on unchanged
@@ -17,22 +19,28 @@ proof (docs/design.md §5 rule 7; a protocol terminal seen beats all but an exce
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness import faults
 from streamwitness import runtime as process
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
-from streamwitness.headers import parse_request
-from streamwitness.runtime import Runtime
+from streamwitness.framing import framing_of
+from streamwitness.headers import RequestHeader, parse_event_id, parse_request
+from streamwitness.runtime import ClientSettings, Runtime
 from streamwitness.selection import chosen, is_stream
-from streamwitness.semconv import HEADER
+from streamwitness.semconv import FIRST_NUMBER, HEADER, LINKED, STAMPED, Stamp
+from streamwitness.stamping import reader
 
 from .asgi import App, Header, Message, Receive, Scope, Send, announced, stripped, value_of
 from .context import GatewayExchange, bound
 from .lifespan import flushing
 from .receiving import SharedReceive
+from .replay import Follower, Kept, Replay, Shelf
+from .stamp import Rewriter, rewriter
 
 if TYPE_CHECKING:
     from streamwitness.observer import BodyObserver
@@ -49,6 +57,9 @@ _HEADER: Final = HEADER.encode("ascii")
 _STOPS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """How a server that stops ends its apps. A timeout of a middleware outside looks the same: anyio hands the one on as
 the other."""
+_LAST_EVENT_ID: Final = b"last-event-id"
+_FIXED: Final = frozenset((b"content-length", b"content-encoding"))
+"""Response headers beside which nothing can be put into the body."""
 _INSIDE: Final = "streamwitness.gateway"
 """Key in the scope of a request that has a StreamWitness around it; a second one inside passes it on untouched."""
 
@@ -57,25 +68,27 @@ class StreamWitness:
     """Pure ASGI middleware. `runtime` None means the process-wide one, made from the environment on first use.
 
     Put it innermost (with `add_middleware`: add it first), so that no other middleware rewrites what it has seen.
+    `replay` keeps stamped answers for clients that lose their connection; None: none is kept.
     """
 
-    def __init__(self, app: App, runtime: Runtime | None = None) -> None:
+    def __init__(self, app: App, runtime: Runtime | None = None, *, replay: Replay | None = None) -> None:
         self.app = app
         self._runtime = runtime
+        self._shelf = Shelf(replay) if replay is not None else None
         self._open: set[_Answer] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one ASGI scope: requests are witnessed, lifespan ends with a flush, all else passes untouched."""
         if scope["type"] == "lifespan":
             send = flushing(send, self._end_open_answers, self._flush)
-        exchange = self._exchange(scope) if scope["type"] == "http" else None
-        if exchange is None:
+        request = self._request(scope) if scope["type"] == "http" else None
+        if request is None:
             await self.app(scope, receive, send)
         else:
-            await _Answer(exchange, scope, receive, send, self._open).run(self.app)
+            await _Answer(request, scope, receive, send, self._open, self._shelf).run(request.follower or self.app)
 
-    def _exchange(self, scope: Scope) -> GatewayExchange | None:
-        """The exchange that a request begins; None where it is not to be witnessed."""
+    def _request(self, scope: Scope) -> _Request | None:
+        """What a request begins or continues; None where it is not to be witnessed."""
         try:
             if scope["method"] == "HEAD" or _INSIDE in scope:
                 return None
@@ -84,10 +97,21 @@ class StreamWitness:
             if settings.mode == "off" or not chosen(scope["path"], settings.include, settings.exclude):
                 return None
             scope[_INSIDE] = True
-            return GatewayExchange(runtime, parse_request(value_of(scope["headers"], _HEADER)))
+            return self._continued(runtime, scope, parse_request(value_of(scope["headers"], _HEADER)))
         except Exception as error:
             faults.fault("gateway.request", error)
             return None
+
+    def _continued(self, runtime: Runtime, scope: Scope, header: RequestHeader | None) -> _Request:
+        """The stream that a request asks to be continued, if it is kept; else a new one, which says what it is not."""
+        asked = parse_event_id(value_of(scope["headers"], _LAST_EVENT_ID)) if header is not None else None
+        if header is None or asked is None:
+            return _Request(GatewayExchange(runtime, header))
+        follower = self._shelf.find(header.id, *asked, scope) if self._shelf is not None else None
+        if follower is not None:
+            return _Request(GatewayExchange(runtime, header, follower.identity), follower)
+        anew = replace(header, id=secrets.token_hex(16))
+        return _Request(GatewayExchange(runtime, anew), linked=header.id)
 
     def _end_open_answers(self) -> None:
         for answer in tuple(self._open):
@@ -103,23 +127,50 @@ class StreamWitness:
         return self._runtime or process.current()
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is known of a request before the app is called."""
+
+    exchange: GatewayExchange
+    follower: Follower | None = None
+    """What answers instead of the app: the rest of the stream that is asked for."""
+    linked: str = ""
+    """The stream that was asked for and is not there."""
+
+
 class _Answer:
     """One request and its answer, between the app's `send` and the server's."""
 
-    __slots__ = ("_decode", "_exchange", "_final", "_observer", "_open", "_receive", "_scope", "_send", "_timer")
+    __slots__ = (
+        "_decode", "_exchange", "_final", "_kept", "_observer", "_open", "_receive", "_request", "_rewriter", "_scope",
+        "_send", "_shelf", "_stamp", "_timer",
+    )  # fmt: skip
 
     def __init__(
-        self, exchange: GatewayExchange, scope: Scope, receive: Receive, send: Send, open_answers: set[_Answer]
+        self,
+        request: _Request,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        open_answers: set[_Answer],
+        shelf: Shelf | None,
     ) -> None:
-        self._exchange = exchange
+        self._request = request
+        self._exchange = request.exchange
         self._scope = scope
         self._receive = SharedReceive(receive, self._disconnected)
         self._send = send
         self._open = open_answers
+        self._shelf = shelf
         self._observer: BodyObserver | None = None
         self._decode: Decoder | None = None
+        self._stamp: Stamp = "none"
+        self._rewriter: Rewriter | None = None
+        self._kept: Kept | None = None
         self._final = False
         self._timer: asyncio.TimerHandle | None = None
+        if request.follower is not None:
+            request.follower.on_taken = self._taken
 
     async def run(self, app: App) -> None:
         """Let the app answer; what it raises goes on unchanged."""
@@ -136,20 +187,29 @@ class _Answer:
                 self.close(*(("eof",) if self._final else ("raised", "no final body")))
             finally:
                 self._receive.stop()
+                if self._kept is not None:
+                    self._kept.ended()
 
     async def send(self, message: Message) -> None:
         """The app's `send`: on to the server first, only then a look at it."""
         kind = message["type"]
-        piece = message.get("body", b"")  # a middleware outside may put another into the message (Starlette's GZip)
         if kind == "http.response.start":
             message = self._start(message)
-        elif kind == "http.response.body" and not message.get("more_body", False):
-            self._final = True  # before it is sent: the disconnect that servers report once it is out is nothing
+        elif kind == "http.response.body":
+            # before it is sent: the disconnect that servers report once it is out is nothing
+            self._final = self._final or not message.get("more_body", False)
+            if self._rewriter is not None:
+                message = self._numbered(self._rewriter, message)
+        piece = message.get("body", b"")  # a middleware outside may put another into the message (Starlette's GZip)
+        if self._kept is not None and self._kept.detached:
+            await self._kept.drained()
+            return
         try:
             await self._send(message)
         except OSError:
-            self.close("disconnected", "send failed")
-            raise
+            self._lost("send failed")
+            if self._kept is None:
+                raise
         if self._observer is not None:
             self._sent(self._observer, kind, piece)
 
@@ -160,7 +220,7 @@ class _Answer:
         self._open.discard(self)
         legs = self._exchange.leg_ids()
         if self._observer is not None:
-            self._observer.close(end, detail, legs=legs)
+            self._observer.close(end, detail, legs=legs, extra=self._identified())
 
     def _start(self, message: Message) -> Message:
         """The response's head with our headers in it and foreign ones of ours out of it."""
@@ -175,15 +235,60 @@ class _Answer:
             return message
 
     def _begin(self, headers: list[Header]) -> list[Header]:
-        exchange = self._exchange
+        exchange, request = self._exchange, self._request
         cross_origin = exchange.announced and bool(value_of(self._scope["headers"], b"origin"))
         with_key = exchange.announced and exchange.identity.sampled
-        head = announced(headers, exchange.identity, with_key=with_key, cross_origin=cross_origin)
+        self._stamp = self._stamping(headers)
+        head = announced(
+            headers, exchange.identity, with_key=with_key, cross_origin=cross_origin,
+            stamp=self._stamp, first=request.follower.first if request.follower else 0, linked=request.linked,
+        )  # fmt: skip
         self._observer = exchange.egress(self._scope["path"], value_of(headers, b"content-type"))
         if self._observer is not None:
             self._open.add(self)
+            self._observer.stamp = reader(exchange.identity.exchange, self._stamp)
             self._look_through(self._observer, value_of(headers, b"content-encoding"))
         return head
+
+    def _stamping(self, headers: list[Header]) -> Stamp:
+        """How the events of this answer are numbered; sets up what numbers them, and what keeps them."""
+        exchange, scope = self._exchange, self._scope
+        if self._request.follower is not None:
+            return self._request.follower.kind
+        kind = exchange.asked if _may_be_stamped(exchange.runtime.settings, scope["path"], headers) else "none"
+        framing = framing_of(scope["path"], value_of(headers, b"content-type")) or ""
+        self._rewriter = rewriter(exchange.identity.exchange, kind, framing)
+        if self._rewriter is None:
+            return "none"
+        if self._shelf is not None:
+            self._keep(self._shelf.keep(exchange.identity, kind, headers, scope))
+        return kind
+
+    def _keep(self, kept: Kept | None) -> None:
+        if kept is not None:
+            self._kept = kept
+            kept.on_taken, kept.on_give_up = self._taken, self._given_up
+            self._receive.hold()
+
+    def _numbered(self, numbers: Rewriter, message: Message) -> Message:
+        """The app's message with the stamps in its piece of the body; as many messages go out as came in."""
+        body = numbers.feed(message.get("body", b""), last=self._final)
+        if self._kept is not None:
+            self._kept.write(body, numbers.ends, over=self._final)
+        if self._kept is not None and not numbers.intact:
+            self._kept.give_up()
+        return {**message, "body": body}
+
+    def _identified(self) -> dict[str, Any]:
+        """What the closing block says of the stream's identity beside its ids."""
+        follower, numbers = self._request.follower, self._rewriter
+        stamped = self._stamp if follower is not None or (numbers is not None and numbers.intact) else "none"
+        known = (
+            (STAMPED, stamped if stamped != "none" else None),
+            (FIRST_NUMBER, follower.first if follower is not None else None),
+            (LINKED, self._request.linked or None),
+        )
+        return {name: value for name, value in known if value is not None}
 
     def _look_through(self, observer: BodyObserver, content_encoding: str) -> None:
         """Decode what a middleware inside has encoded; where that cannot be, the point is unknown."""
@@ -234,7 +339,30 @@ class _Answer:
 
     def _disconnected(self) -> None:
         if not self._final:
-            self.close("disconnected")
+            self._lost()
+
+    def _lost(self, detail: str = "") -> None:
+        """The client has gone before the answer was over; it may come back."""
+        self.close("disconnected", detail)
+        if self._kept is not None:
+            self._kept.detach()
+        if self._request.follower is not None:
+            self._request.follower.leave()
+
+    def _taken(self) -> None:
+        """Another request continues this answer: whoever reads it here is no longer given any."""
+        self.close("disconnected", "continued by another request")
+
+    def _given_up(self) -> None:
+        """Nobody can come back any more: the app is on its own with its server again."""
+        self._kept = None
+        self._receive.release()
+
+
+def _may_be_stamped(settings: ClientSettings, path: str, headers: list[Header]) -> bool:
+    """Whether the operator allows it here, and nothing was said of the body that would no longer be true."""
+    said = {name.lower() for name, _ in headers}
+    return settings.mode == "stamp" and chosen(path, settings.stamp_paths, ()) and not said & _FIXED
 
 
 def _nothing(_: Buffer) -> Iterator[bytes]:

@@ -44,6 +44,8 @@ class SharedReceive:
         self._task: asyncio.Task[None] | None = None
         self._arrived: asyncio.Event | None = None
         """Set by the task when it has news; None while no task runs."""
+        self._kept_from_app: asyncio.Event | None = None
+        """While set to an event, the app is not told of the disconnect before that event."""
 
     async def __call__(self) -> Message:
         """The next message, as the server's `receive` would give it."""
@@ -54,7 +56,7 @@ class SharedReceive:
                 error, self._error = self._error, None
                 raise error
             if self._gone is not None:
-                return self._gone
+                return await self._told(self._gone)
             if self._arrived is None:
                 return await self._direct()
             await self._arrived.wait()
@@ -67,6 +69,15 @@ class SharedReceive:
             return
         self._watching = True
         self._look_ahead()
+
+    def hold(self) -> None:
+        """From now on the app is not told that its client has gone: somebody else takes what it sends."""
+        self._kept_from_app = asyncio.Event()
+
+    def release(self) -> None:
+        """The app may be told again."""
+        if self._kept_from_app is not None:
+            self._kept_from_app.set()
 
     def stop(self) -> None:
         """The app has returned: nobody waits any more."""
@@ -82,7 +93,12 @@ class SharedReceive:
         finally:
             self._in_flight -= 1
             self._look_ahead()
-        return message
+        return await self._told(message) if message is self._gone else message
+
+    async def _told(self, gone: Message) -> Message:
+        if self._kept_from_app is not None:
+            await self._kept_from_app.wait()
+        return gone
 
     def _take(self) -> Message:
         message = self._queue.popleft()
