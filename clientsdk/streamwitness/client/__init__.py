@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
-from . import aiohttp_hook, anthropic_hook, httpx_hook, openai_hook, requests_hook, stainless
+from . import aiohttp_hook, anthropic_hook, google_hook, httpx_hook, openai_hook, requests_hook, stainless
 from .applying import Applied, applied
 from .everywhere import Patch, Patches, Watch
 from .hook import ClientHook
@@ -39,7 +39,7 @@ def instrument(client: Any = None) -> Any:
     """Observe the streams that `client` reads, and return it; a second call changes nothing.
 
     Takes `Client` and `AsyncClient` of httpx and httpx2, `ClientSession` of aiohttp, `Session` of requests, the clients
-    of openai and anthropic, subclasses included.
+    of openai, anthropic and google-genai, subclasses included.
     Settings come from `streamwitness.configure()` or the environment. Raises TypeError for anything else.
 
     Without a client every supported library is instrumented, in all of its clients, those that exist already
@@ -116,6 +116,10 @@ def _sdk(choose: stainless.Choose) -> Callable[[Any], Callable[[], None]]:
     return installer
 
 
+def _google(client: Any) -> Callable[[], None]:
+    return google_hook.install(client, instrument)
+
+
 _httpx = _http(httpx_hook)
 _openai, _anthropic = _sdk(openai_hook.choose), _sdk(anthropic_hook.choose)
 
@@ -134,6 +138,8 @@ _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = 
     ("anthropic", "AsyncAnthropicBedrock"): _anthropic,
     ("anthropic", "AnthropicVertex"): _anthropic,
     ("anthropic", "AsyncAnthropicVertex"): _anthropic,
+    ("google.genai", "Client"): _google,
+    ("google.genai", "AsyncClient"): _google,
 }
 """(package, class) → how it is instrumented; a subclass counts as its base."""
 
@@ -144,14 +150,16 @@ _LIBRARIES: Final[dict[str, Patch]] = {
     "requests": requests_hook.everywhere,
     "openai": openai_hook.everywhere,
     "anthropic": anthropic_hook.everywhere,
+    "google.genai": google_hook.everywhere,
 }
 """Package → how its classes are patched where everything is instrumented."""
 
 
 def _installer(client: Any) -> Callable[[Any], Callable[[], None]]:
     for base in type(client).__mro__:
-        found = _SUPPORTED.get((base.__module__.partition(".")[0], base.__name__))
-        if found is not None:
-            return found
+        package, _, rest = base.__module__.partition(".")
+        for name in (package, f"{package}.{rest.partition('.')[0]}"):  # a namespace holds packages of its own
+            if (found := _SUPPORTED.get((name, base.__name__))) is not None:
+                return found
     known = ", ".join(f"{package}.{name}" for package, name in _SUPPORTED)
     raise TypeError(f"cannot instrument {type(client).__module__}.{type(client).__name__}; supported: {known}")

@@ -52,7 +52,9 @@ class StreamParser:
     hands on (what it consumes by design is missing there). `stamps` are the ways of numbering events that it survives,
     the preferred one first; they are announced in mode `stamp`. `automatic` says that it runs without the
     application's help, so that a record of `parsed` can be announced. `raises` tells whether an exception is an
-    error event of the provider's, handed on in this form.
+    error event of the provider's, handed on in this form. `reads` tells by its path whether a request is the one that
+    the parser waits for (an SDK may fetch a token first), `opened` is called with what belongs to its response, before
+    the body is read.
     """
 
     client: str
@@ -61,6 +63,8 @@ class StreamParser:
     stamps: tuple[Stamp, ...] = ()
     automatic: bool = True
     raises: Callable[[BaseException], bool] = lambda _: False
+    reads: Callable[[str], bool] = lambda _: True
+    opened: Callable[[links.Link], None] = lambda _: None
 
 
 parser: ContextVar[StreamParser | None] = ContextVar("streamwitness_parser", default=None)
@@ -91,11 +95,11 @@ class ClientHook:
             return
         if not is_gateway(url, settings.origins):
             return
-        stream, points = secrets.token_hex(16), _points()
+        stream, points = secrets.token_hex(16), _points(url.path)
         if not _runtime.current().sampled(stream):  # decided here, for this client is the first witness
             request.extensions[_LEFT_OUT] = True
             return
-        made = Announcement(stream, points, format_request(stream, points, _accepts(settings.mode)))
+        made = Announcement(stream, points, format_request(stream, points, _accepts(url.path, settings.mode)))
         request.headers[HEADER] = made.value
         request.extensions[_ANNOUNCED] = made
 
@@ -119,13 +123,13 @@ class ClientHook:
         identity, level = _identity(header, announced, key, runtime)
         if not identity.sampled:
             return None
-        points = announced.points if announced else _points()
+        points = announced.points if announced else _points(path)
         # A gateway that answered testifies as well: without its record the verdict must wait, then stay unproven.
         expected: tuple[Point, ...] = (*points, "egress") if header is not None else points
         named = profile_named(path, settings.profiles)
         witness = Witness(identity, runtime.sink, level=level, expected=expected, host=host_span())
         observer = witness.body(
-            "wire", path=path, content_type=content_type, client=_client(self._library), named=named
+            "wire", path=path, content_type=content_type, client=_client(path, self._library), named=named
         )
         if header is not None:
             observer.stamp = stamp_reader(header.exchange, header.stamp)
@@ -136,6 +140,8 @@ class ClientHook:
         """The body that `on_response` gave an observer for."""
         if (link := links.of(response)) is not None:
             link.tap = tap
+            if (reading := _reading(link.path)) is not None:
+                reading.opened(link)
 
 
 def _advise(url: Any, advice: str) -> None:
@@ -144,19 +150,25 @@ def _advise(url: Any, advice: str) -> None:
     faults.limited(f"client.origins.{origin}", advice, origin)
 
 
-def _points() -> tuple[Point, ...]:
+def _reading(path: str) -> StreamParser | None:
+    """Whose parser waits for the answer to a request of this path."""
     reading = parser.get()
+    return reading if reading is not None and reading.reads(path) else None
+
+
+def _points(path: str) -> tuple[Point, ...]:
+    reading = _reading(path)
     return ("wire", "parsed") if reading is not None and reading.automatic else ("wire",)
 
 
-def _accepts(mode: Mode) -> Stamp:
+def _accepts(path: str, mode: Mode) -> Stamp:
     """How the events may be numbered: only where it is known whose parser will read them, and that it survives it."""
-    reading = parser.get()
+    reading = _reading(path)
     return reading.stamps[0] if mode == "stamp" and reading is not None and reading.stamps else "none"
 
 
-def _client(library: str) -> str:
-    reading = parser.get()
+def _client(path: str, library: str) -> str:
+    reading = _reading(path)
     return reading.client if reading is not None else library
 
 
@@ -168,7 +180,7 @@ def _content_type(response: Any, path: str) -> str | None:
     announced: str = response.headers.get("content-type", "")
     if is_stream(response.status_code, path, announced):
         return announced
-    return _SSE if parser.get() is not None and 200 <= response.status_code < 300 else None
+    return _SSE if _reading(path) is not None and 200 <= response.status_code < 300 else None
 
 
 def _take_back(request: Any) -> None:
