@@ -9,10 +9,12 @@ import asyncio
 import gc
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
 from streamwitness.client import instrument, uninstrument
@@ -41,6 +43,29 @@ pytestmark = [
 
 TOO_SHORT = 0.15
 """A timeout in s that a server which sends nothing more runs into."""
+
+
+@pytest.fixture(scope="module")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with a single certificate: clients that load all of them at their start take longer than their tests."""
+    mark = "-----END CERTIFICATE-----\n"
+    path = tmp_path_factory.mktemp("trust") / "one.pem"
+    path.write_text(Path(certifi.where()).read_text().partition(mark)[0] + mark)
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def _few_certificates(one_certificate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", one_certificate)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_heap() -> Iterator[None]:
+    """What the libraries made when they were imported need not be looked through each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @asynccontextmanager
@@ -87,9 +112,10 @@ def closings(adapter: Adapter, sink: MemorySink) -> dict[str, str | None]:
 
 async def forgotten() -> None:
     """Let the loop close the generators that nobody holds any more, and collect them."""
-    for _ in range(5):
+    for _ in range(2):
         gc.collect()
-        await asyncio.sleep(0)
+        for _ in range(25):
+            await asyncio.sleep(0)
 
 
 def understood(adapter: Adapter) -> bool:
@@ -102,9 +128,11 @@ def slow(adapter: Adapter, received: threading.Semaphore) -> Handler:
 
     def handle(connection: socket.socket, _request: bytes) -> None:
         connection.sendall(head("Transfer-Encoding: chunked"))
-        for piece in chunked(adapter.format.events):
-            connection.sendall(piece)
+        first, *rest = chunked(adapter.format.events)
+        connection.sendall(first)
+        for piece in rest:
             received.acquire(timeout=5)
+            connection.sendall(piece)
 
     return handle
 
