@@ -98,7 +98,7 @@ def transports(client: Any, instrument: Instrument) -> list[tuple[Any, str, Call
     if hasattr(api, "_get_aiohttp_session"):
         wrapped.append((api, "_get_aiohttp_session", _session_of(_held(api._get_aiohttp_session), instrument)))
     outer = getattr(api, "_async_httpx_client", None)
-    if hasattr(outer, "_client_for_running_loop"):
+    if outer is not None and hasattr(outer, "_client_for_running_loop"):
         wrapped.append((outer, "_client_for_running_loop", _loops(_held(outer._client_for_running_loop), instrument)))
     if outer is not None and not getattr(outer, "_per_loop", False):
         instrument(outer)
@@ -203,4 +203,8 @@ class _Chunks(Watched[Any]):
         parsed = _parsed(link)
         parsed.inside = True
         self._streamwitness_link, self._parsed = link, parsed
-        self._dropped = weakref.finalize(self, lambda: safely("client.google", parsed.dropped))
+        self._dropped = weakref.finalize(self, _drop, parsed)
+
+
+def _drop(parsed: Parsed) -> None:
+    safely("client.google", parsed.dropped)

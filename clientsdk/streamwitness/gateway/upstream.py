@@ -1,6 +1,7 @@
-"""The gateway's own HTTP client: each upstream stream that it reads for an answer is a leg (point `ingress`).
+"""The gateway's own client: each upstream stream that it reads for an answer is a leg (point `ingress`).
 
     client = upstream(httpx.AsyncClient(base_url="https://api.openai.com"))
+    client = upstream(anthropic.AsyncAnthropic())
 
 A leg is a successful response of a stream type to a request made while an answer is given (under `StreamWitness`).
 Everything else passes: requests outside of an answer, errors, a connection that never came about, JSON side calls.
@@ -9,6 +10,7 @@ Only a completion that the provider gave as a whole is noted as unseen, for its 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakSet
 
@@ -34,17 +36,43 @@ _hooked: WeakSet[Any] = WeakSet()
 def upstream(client: Client) -> Client:
     """Record the streams that this client reads for the gateway's answers; returns the client.
 
-    `client` is an httpx or httpx2 `Client` or `AsyncClient`, or an openai client (whose own httpx2 client is taken).
-    Raises TypeError for anything else. A second call does nothing.
+    `client` is an httpx or httpx2 `Client` or `AsyncClient`, a `ClientSession` of aiohttp, a `Session` of requests, or
+    a client of openai, anthropic or google-genai (whose own HTTP clients are taken). Raises TypeError for anything
+    else. A second call does nothing.
     """
-    from streamwitness.client.httpx_hook import install
-    from streamwitness.client.openai_hook import http_client, is_client
+    from streamwitness.client import google_hook
 
-    http = http_client(client) if is_client(client) else client
-    if http not in _hooked:
-        install(http, on_request=_on_request, on_response=_on_response, on_tap=_on_tap)
-        _hooked.add(http)
+    if client in _hooked:
+        return client
+    if google_hook.is_client(client):
+        for owner, name, wrapper in google_hook.transports(client, upstream):
+            setattr(owner, name, wrapper)
+    else:
+        _hook(client)
+    _hooked.add(client)
     return client
+
+
+def _hook(client: Any) -> None:
+    from streamwitness.client import stainless
+
+    if any(stainless.is_of(client, package) for package in ("openai", "anthropic")):
+        upstream(stainless.http_client(client))
+        return
+    adapter, library = _adapter(client)
+    adapter.install(
+        client, on_request=_on_request, on_response=lambda response: _on_response(response, library), on_tap=_on_tap
+    )
+
+
+def _adapter(client: Any) -> tuple[Any, str]:
+    """The hook of an HTTP client's library, and what that is called."""
+    from streamwitness.client import aiohttp_hook, httpx_hook, requests_hook
+
+    for adapter in (httpx_hook, aiohttp_hook, requests_hook):
+        with suppress(TypeError):
+            return adapter, adapter.library(client)[0]
+    raise TypeError(f"{type(client).__module__}.{type(client).__name__} is no client that upstream() knows")
 
 
 def _on_request(request: Any) -> None:
@@ -56,10 +84,10 @@ def _on_request(request: Any) -> None:
         del request.headers[HEADER]
 
 
-def _on_response(response: Any) -> BodyObserver | None:
+def _on_response(response: Any, library: str) -> BodyObserver | None:
     exchange = current()
     behind = inner(exchange, response)
-    leg = _leg(exchange, response) if exchange is not None else None
+    leg = _leg(exchange, response, library) if exchange is not None else None
     if leg is not None and behind is not None:
         leg.noted[UPSTREAM_EXCHANGE] = behind.exchange
     return leg
@@ -71,11 +99,11 @@ def _on_tap(_response: Any, tap: Tap) -> None:
         exchange.reading(tap)
 
 
-def _leg(exchange: GatewayExchange, response: Any) -> BodyObserver | None:
+def _leg(exchange: GatewayExchange, response: Any, library: str) -> BodyObserver | None:
     content_type = response.headers.get("content-type", "")
     path = response.request.url.path
     if is_stream(response.status_code, path, content_type):
-        return exchange.leg(path, content_type, type(response).__module__.partition(".")[0])
+        return exchange.leg(path, content_type, library)
     if response.is_success and _may_be_answer(path, content_type):
         exchange.unseen_leg()
     return None
