@@ -38,7 +38,7 @@ from streamwitness.semconv import ERROR, MALFORMED, OTHER, REASONING, ROLE, TEXT
 from .anthropic import TYPES, Anthropic
 from .base import MAX_TRACKED, JsonProfile, count, line_of, piece, reading
 from .bedrock_event import PAYLOAD, Delta, Payload, Usage
-from .objects import Unreadable, fields, raw_event, utf8
+from .objects import Unreadable, raw_event, utf8
 from .shapes import Shape
 
 FINISHES: Final = {
@@ -139,8 +139,10 @@ class Bedrock(JsonProfile[Payload]):
         event = _only_key(value)
         if event == "error":
             return self._error()
-        known = fields(value.get(event)) if event in EVENTS else None
-        return _OTHER if known is None else self._named(event, PAYLOAD.lenient(known))
+        if event not in EVENTS:
+            return _OTHER
+        known = value[event]
+        return self._named(event, PAYLOAD.lenient(known)) if isinstance(known, dict) else _MALFORMED
 
     def _error(self) -> Reading:
         self.failed = True

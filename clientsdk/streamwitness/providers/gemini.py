@@ -62,6 +62,8 @@ FINISHES: Final = {
 
 NO_FINISH: Final = frozenset(("", "FINISH_REASON_UNSPECIFIED"))
 NO_BLOCK: Final = frozenset(("", "BLOCKED_REASON_UNSPECIFIED"))
+_new: Final = tuple.__new__
+"""Makes a Piece in half the time of its constructor."""
 _VALUES: Final = ("stringValue", "numberValue", "boolValue")
 
 
@@ -104,7 +106,7 @@ class Gemini(JsonProfile[Chunk]):
             parts |= self._candidate(place, candidate, pieces)
         if event.prompt_feedback is not None:
             blocked = event.prompt_feedback.block_reason
-            if blocked and blocked not in NO_BLOCK:
+            if blocked is not None and blocked.upper() not in NO_BLOCK:
                 parts |= self._finish(0, "content_filter", pieces)
         if event.usage_metadata is not None:
             parts |= self._count(event.usage_metadata)
@@ -123,9 +125,8 @@ class Gemini(JsonProfile[Chunk]):
             parts |= ROLE if content.role else 0
             for part in content.parts or ():
                 parts |= _part(state, part, pieces)
-        reason = (candidate.finish_reason or "").upper()
-        if reason in NO_FINISH:
-            return parts
+        if candidate.finish_reason is None or (reason := candidate.finish_reason.upper()) in NO_FINISH:
+            return parts  # in any case of letters, as the SDK reads it
         finish = FINISHES.get(reason, "other")
         if finish == "stop" and state.calls:
             finish = "tool_calls"
@@ -168,7 +169,7 @@ def _part(state: _Candidate, part: Part, pieces: list[Piece]) -> int:
             pieces.append(piece(f"{state.index}/reasoning/0", "reasoning", part.text))
             parts = REASONING
         else:
-            pieces.append(piece(state.text, "text", part.text))
+            pieces.append(_new(Piece, (state.text, "text", utf8(part.text), "")))
             parts = TEXT
     if part.function_call is not None:
         parts |= _call(state, part.function_call, pieces)
@@ -200,7 +201,6 @@ def _value(partial: Mapping[str, Any]) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53 else value
 
 
-def _sum(*tokens: int | None) -> int | None:
+def _sum(one: int | None, more: int | None) -> int | None:
     """The sum of those numbers that are there; None where none is."""
-    known = [number for each in tokens if (number := count(each)) is not None]
-    return count(sum(known)) if known else None
+    return count(one) if more is None else count((count(one) or 0) + (count(more) or 0))
