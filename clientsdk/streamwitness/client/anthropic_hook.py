@@ -23,9 +23,12 @@ from .hook import StreamParser
 DELIVERS: Final = ALL_PARTS & ~PING
 """What its parser hands on: everything but pings; an error comes as an exception."""
 
-STAMPS: Final[tuple[Stamp, ...]] = ("field", "id")
-"""Numbers that its parser survives: members that it does not know are kept; events without a name are skipped, so
-that the empty ones which an `id` line makes out of blocks without data do no harm."""
+STAMPS: Final[tuple[Stamp, ...]] = ("id", "field")
+"""Numbers that its parser survives, the better one first.
+
+An `id` line leaves the objects as they are; the empty events that it makes out of later blocks without data have no
+name, and are skipped. Members that it does not know are kept on the object.
+"""
 
 
 def _raised(error: BaseException) -> bool:

@@ -25,8 +25,11 @@ DELIVERS: Final = ALL_PARTS & ~TERMINAL
 """What its parser hands on of a chat completion: everything but the terminator; an error comes as an exception."""
 
 STAMPS: Final[tuple[Stamp, ...]] = ("field", "id")
-"""Numbers that its parser survives: unknown members are kept as they are; an `id` line only as long as no block
-without data follows it, which the gateway sees to (docs/design.md §2)."""
+"""Numbers that its parser survives, the better one first.
+
+Members that it does not know are kept on the object, where its helpers leave them alone. After an `id` line it raises
+at the next block without data: the gateway sends none (docs/design.md §2), but a proxy behind it may add a comment.
+"""
 
 
 def _raised(error: BaseException) -> bool:

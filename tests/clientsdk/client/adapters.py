@@ -11,7 +11,8 @@ import httpx
 import httpx2
 import openai
 
-from tests.clientsdk.client.contract import CHAT, MESSAGES, RESPONSES, Adapter, Session
+from streamwitness.client import anthropic_hook, openai_hook
+from tests.clientsdk.client.contract import CHAT, MESSAGES, RESPONSES, Adapter, Format, Session
 
 Ask = Callable[[Any], Any]
 
@@ -105,7 +106,7 @@ def _messages(client: Any) -> Any:
     return client.messages.create(model="m", max_tokens=9, messages=_QUESTION, stream=True)
 
 
-def _beta_messages(client: Any) -> Any:
+def _beta(client: Any) -> Any:
     return client.beta.messages.create(model="m", max_tokens=9, messages=_QUESTION, stream=True)
 
 
@@ -117,14 +118,13 @@ def _http(library: ModuleType, asynchronous: bool) -> Adapter:
     return Adapter(f"{name} {_KIND[asynchronous]}", name, opened, CHAT, asynchronous)
 
 
-def _sdk(name: str, kinds: tuple[Any, Any], ask: Ask, asynchronous: bool, path: str = "", **known: Any) -> Adapter:
+def _sdk(name: str, kinds: tuple[Any, Any], ask: Ask, asynchronous: bool, form: Format, **known: Any) -> Adapter:
+    client, path = name.partition(" ")[0], "/v1" if kinds is _OPENAI else ""
+
     def opened(url: str, timeout: float | None = None) -> Session:
         return SdkSession(kinds[asynchronous], ask, path, url, timeout)
 
-    client = name.partition(" ")[0]
-    return Adapter(
-        f"{name} {_KIND[asynchronous]}", client, opened, asynchronous=asynchronous, points=("wire", "parsed"), **known
-    )
+    return Adapter(f"{name} {_KIND[asynchronous]}", client, opened, form, asynchronous, ("wire", "parsed"), **known)
 
 
 _KIND = {False: "sync", True: "async"}
@@ -137,10 +137,10 @@ ADAPTERS: tuple[Adapter, ...] = tuple(
     for adapter in (
         _http(httpx, asynchronous),
         _http(httpx2, asynchronous),
-        _sdk("openai chat", _OPENAI, _chat, asynchronous, "/v1", format=CHAT, consumed=1),
-        _sdk("openai responses", _OPENAI, _responses, asynchronous, "/v1", format=RESPONSES),
-        _sdk("anthropic", _ANTHROPIC, _messages, asynchronous, format=MESSAGES, consumed=1),
-        _sdk("anthropic beta", _ANTHROPIC, _beta_messages, asynchronous, format=MESSAGES, consumed=1),
+        _sdk("openai chat", _OPENAI, _chat, asynchronous, CHAT, consumed=1, stamps=openai_hook.STAMPS),
+        _sdk("openai responses", _OPENAI, _responses, asynchronous, RESPONSES, stamps=openai_hook.STAMPS),
+        _sdk("anthropic", _ANTHROPIC, _messages, asynchronous, MESSAGES, consumed=1, stamps=anthropic_hook.STAMPS),
+        _sdk("anthropic beta", _ANTHROPIC, _beta, asynchronous, MESSAGES, consumed=1, stamps=anthropic_hook.STAMPS),
     )
 )
 """Every adapter; its hook passes `test_contract.py`."""

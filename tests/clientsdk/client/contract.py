@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streamwitness.semconv import Point
+from streamwitness.semconv import Point, Stamp
 from tests.clientsdk.client.raw_server import CANARY, DONE, event
 
 
@@ -69,6 +69,8 @@ class Adapter:
     """What is recorded without the application's help."""
     consumed: int = 0
     """Events of the format that the parser does not hand on, by design."""
+    stamps: tuple[Stamp, ...] = ()
+    """Numbers that the parser survives, as its hook declares; the first is asked for."""
     ends: dict[str, str] = field(default_factory=dict)
     """Ends at `wire` that differ from those of `test_contract.ENDINGS`."""
     handles: frozenset[str] = frozenset(("proxy", "gc"))

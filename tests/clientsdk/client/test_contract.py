@@ -18,11 +18,12 @@ import certifi
 import pytest
 
 from streamwitness.client import instrument, uninstrument
+from streamwitness.gateway.stamp import SSERewriter
 from streamwitness.providers import PROFILES
-from streamwitness.semconv import CLIENT_ENDS
+from streamwitness.semconv import CLIENT_ENDS, MISSING, Stamp
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.adapters import ADAPTERS
-from tests.clientsdk.client.contract import Adapter, Session
+from tests.clientsdk.client.contract import CHAT, Adapter, Session
 from tests.clientsdk.client.raw_server import (
     CANARY,
     Handler,
@@ -435,6 +436,40 @@ async def test_announced_and_identified(adapter: Adapter) -> None:
     assert f"points=({' '.join(adapter.points)})" in (server.header("stream-witness") or "")
     assert {block.stream for block in memory.blocks} == {"0123456789abcdef0123456789abcdef"}
     assert "ab" * 16 not in repr(seen)
+
+
+@pytest.mark.parametrize("stamp", ["id", "field"])
+async def test_numbers_in_the_events(adapter: Adapter, stamp: Stamp) -> None:
+    """A client asks for the numbers that its parser survives, yields the same events with them, and reads them."""
+    if stamp not in adapter.stamps:
+        pytest.skip("not declared")
+    exchange = "0123456789abcdef"
+    header = f'stream-witness: v=1, id="{"12" * 16}", exchange="{exchange}", hop=0, stamp={stamp}'
+    body = b": comment\n\n".join(adapter.format.events)
+    stamped = SSERewriter(exchange, stamp).feed(body, last=True)
+    with RawServer(stream([body]), stream(cut(stamped, 11), header)) as server:
+        async with session(adapter, server.url, observed=False) as plain:
+            expected = await read(plain)
+        with recording(mode="stamp", origins=(server.url,)) as memory:
+            async with session(adapter, server.url) as opened:
+                actual = await read(opened)
+    assert f"accept-stamp={adapter.stamps[0]}" in (server.header("stream-witness", 1) or "")
+    assert (actual[1], len(actual[0])) == (expected[1], len(expected[0]))
+    assert stamp == "field" or actual[0] == expected[0]
+    sequence = list(memory.closing("wire").columns()["sequence"])
+    unstamped = stamp == "field" and adapter.format is CHAT  # its terminator is no JSON
+    assert sequence == [*range(len(sequence) - unstamped), *[MISSING] * unstamped]
+    assert memory.closing("wire").semantic_o == memory.closing("parsed").semantic_o
+
+
+async def test_no_numbers_for_an_unknown_parser(adapter: Adapter) -> None:
+    """Where it is not known who parses, none are asked for; in mode `observe` never."""
+    for mode in ("observe", "stamp"):
+        with RawServer(stream([adapter.format.body])) as server, recording(mode=mode, origins=(server.url,)):
+            async with session(adapter, server.url) as opened:
+                await read(opened)
+        asked = "accept-stamp=none" not in (server.header("stream-witness") or "")
+        assert asked == (mode == "stamp" and bool(adapter.stamps))
 
 
 async def test_no_content_in_any_block(adapter: Adapter, sink: MemorySink) -> None:
