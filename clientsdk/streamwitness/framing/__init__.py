@@ -8,9 +8,21 @@ from typing import Final, Protocol
 from streamwitness.events import Frame
 
 from .announced import framing_of, media_type
+from .eventstream import EventStreamFramer
+from .json_array import JSONArrayFramer
+from .ndjson import NDJSONFramer
 from .sse import SSEFramer
 
-__all__ = ["FRAMINGS", "Framer", "SSEFramer", "framing_of", "media_type"]
+__all__ = [
+    "EventStreamFramer",
+    "FRAMINGS",
+    "Framer",
+    "JSONArrayFramer",
+    "NDJSONFramer",
+    "SSEFramer",
+    "framing_of",
+    "media_type",
+]
 
 
 class Framer(Protocol):
@@ -37,5 +49,8 @@ class Framer(Protocol):
 
 FRAMINGS: Final[dict[str, Callable[[], Framer]]] = {
     "sse": SSEFramer,
+    "ndjson": NDJSONFramer,
+    "json_array": JSONArrayFramer,
+    "eventstream": EventStreamFramer,
 }
 """Name (semconv.FRAMINGS) → framer."""

@@ -22,14 +22,14 @@ from typing import Final
 from streamwitness.events import Frame
 from streamwitness.semconv import MAX_FRAME_BYTES
 
-_BOM: Final = b"\xef\xbb\xbf"
+from .bom import BOM, after_bom
+from .suspicion import LINE, Suspicion
+
 _FIELDS: Final = frozenset((b"data", b"event", b"id", b"retry"))
 _LF: Final = 0x0A
 _CR: Final = 0x0D
 _ENDS: Final = b"\n\r"
 _COLON: Final = 0x3A
-_HEAD: Final = 5
-"""Bytes kept of a line that is too long: enough to tell a comment or a `data` line by."""
 _new: Final = tuple.__new__
 """Makes a Frame in half the time of its Python-level constructor; there is one for every event."""
 
@@ -45,36 +45,32 @@ class SSEFramer:
     __slots__ = (
         "_cr",
         "_data",
+        "_dropped",
         "_has_data",
-        "_held",
         "_id",
         "_lf_size",
         "_limit",
         "_line",
         "_name",
+        "_odd_at",
         "_size",
-        "_skipped",
         "_start",
+        "_suspicion",
         "comments",
-        "error_lines",
-        "ignored_lines",
         "last_id",
     )
 
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:
         self.comments = 0
         """Comment lines seen so far: they carry nothing, but show that the peer lives."""
-        self.ignored_lines = 0
-        """Lines seen so far whose field the standard does not know."""
-        self.error_lines = 0
-        """Of these, the ones whose field reads `error`: llama.cpp's `error: …`, Gemini's bare JSON error object."""
         self.last_id = b""
         """The last event id: what a client would send as Last-Event-ID."""
         self._limit = limit
         self._start: bytes | None = b""  # what may yet turn out to be the byte order mark; None once that is known
-        self._line = bytearray()  # the unfinished last line, or its head
-        self._held = 0  # that line's true length so far
-        self._skipped = False  # whether only its head is kept
+        self._suspicion = Suspicion("sse")
+        self._odd_at = 0  # how many frames of this piece came before the last line that is no field
+        self._line = bytearray()  # the unfinished last line, or the head of one beyond the limit
+        self._dropped = 0  # how many bytes of that line are not kept
         self._cr = False  # the last byte was a CR that ended a line: an LF that comes now belongs to it
         self._lf_size = 0  # what such an LF adds to the open event's size
         self._id = b""
@@ -85,16 +81,21 @@ class SSEFramer:
         if type(data) is not bytes:
             data = bytes(data)
         if self._start is not None:
-            data = self._after_bom(data)
+            self._start, data = after_bom(self._start, data)
         frames: list[Frame] = []
+        line = self._line
         if _CR in data or self._cr:
             self._lines(data, frames)
-        elif not (self._held or self._size):
-            self._events(data, 0, frames)
         elif _LF in data:
-            self._events(data, self._resume(data, frames), frames)
-        elif data:
-            self._hold(data)
+            self._events(data, self._resume(data, frames) if line or self._size else 0, frames)
+        else:
+            line += data
+            if self._dropped or len(line) + self._size > self._limit:
+                self._drop()
+            return frames
+        if self._suspicion.is_open:
+            self._answer(frames)
+            self._odd_at = 0
         return frames
 
     def finish(self) -> tuple[list[Frame], int]:
@@ -105,21 +106,20 @@ class SSEFramer:
         """
         if self._start:
             self._hold(self._start)
-        if self._held and self._line[0] != _COLON:
-            field, colon, _ = self._line.partition(b":")
-            if colon and not self._skipped:
-                self._unknown(bytes(field))
-            self._size += self._held
+        text, length = self._take_line()
+        if text and text[0] != _COLON:
+            self._size += length
+            if not any(start.startswith(text) for start in (BOM, *_FIELDS)):  # may have been cut within
+                self._unless_known(text, [])
         pending = self._size
         self._start, self._cr = None, False
-        self._take_line()
         self._begin()
         return [], pending
 
     @property
     def wrong(self) -> str:
         """What the body turned out to be where it is no event stream: one of semconv.MISFRAMINGS, or ""."""
-        return ""
+        return self._suspicion.wrong
 
     def _begin(self) -> None:
         """Nothing of the next event has been seen."""
@@ -128,20 +128,15 @@ class SSEFramer:
         self._has_data = False
         self._size = 0
 
-    def _after_bom(self, data: bytes) -> bytes:
-        data = (self._start or b"") + data
-        if len(data) < len(_BOM) and _BOM.startswith(data):
-            self._start = data
-            return b""
-        self._start = None
-        return data.removeprefix(_BOM)
-
     def _resume(self, data: bytes, frames: list[Frame]) -> int:
         """Go on with the open event in a piece with an LF and no CR; returns where in it the next event starts."""
         end = data.find(b"\n")
-        if not self._size and not self._skipped and data.startswith(b"\n\n", end):
-            self._line += data[:end]  # one line is all of it
-            self._events(self._take_line() + b"\n\n", 0, frames)
+        if not (self._size or self._dropped) and data.startswith(b"\n\n", end):  # one line is all of it
+            line = self._line
+            line += data[: end + 2]
+            event = bytes(line)
+            line.clear()
+            self._events(event, 0, frames)
             return end + 2
         blank = data.find(b"\n\n", end) + 2
         stop = blank if blank > 1 else len(data)
@@ -154,7 +149,10 @@ class SSEFramer:
         find, starts, limit = data.find, data.startswith, self._limit
         while at < stop:
             end = find(b"\n", at) + 2
-            if starts(b"data: ", at) and 1 < end <= stop and data[end - 1] == _LF and end - at <= limit:
+            if end == 1:
+                self._hold(data[at:])
+                return
+            if starts(b"data: ", at) and end <= stop and data[end - 1] == _LF and end - at <= limit:
                 frames.append(_new(Frame, (b"", data[at + 6 : end - 2], end - at, "", self.last_id)))
             else:
                 end = self._event(data, at, frames)
@@ -195,29 +193,27 @@ class SSEFramer:
 
     def _hold(self, piece: bytes) -> None:
         """Keep a piece of an unfinished line, or but the head of one that goes beyond the limit."""
-        self._held += len(piece)
-        if self._skipped:
-            self._line += piece[: _HEAD - len(self._line)]
-            return
         self._line += piece
-        if self._size + self._held > self._limit:
-            self._skipped = True
-            del self._line[_HEAD:]
+        if self._dropped or len(self._line) + self._size > self._limit:
+            self._drop()
 
-    def _take_line(self) -> bytes:
-        line = bytes(self._line)
+    def _drop(self) -> None:
+        self._dropped += max(0, len(self._line) - LINE)
+        del self._line[LINE:]
+
+    def _take_line(self) -> tuple[bytes, int]:
+        """The unfinished line, or its head, and its true length."""
+        line, length = bytes(self._line), len(self._line) + self._dropped
         self._line.clear()
-        self._held, self._skipped = 0, False
-        return line
+        self._dropped = 0
+        return line, length
 
     def _end_line(self, line: bytes, frames: list[Frame]) -> None:
         text = line.rstrip(b"\r\n")
         length, ends = len(text), len(line) - len(text)
-        if self._held:
-            if text:
-                self._hold(text)
-            length = self._held
-            text = self._take_line()
+        if self._line:
+            self._hold(text)
+            text, length = self._take_line()
         if not text:
             self._dispatch(frames)
         elif text[0] == _COLON:
@@ -228,30 +224,41 @@ class SSEFramer:
             over = self._size + length > self._limit
             self._size += length + ends
             self._lf_size = 1
-            self._field(text, over)
+            self._field(text, over, frames)
 
-    def _field(self, text: bytes, over: bool) -> None:
+    def _field(self, text: bytes, over: bool, frames: list[Frame]) -> None:
         field, _, value = text.partition(b":")
         if field == b"data":
             self._has_data = True
         if over:
             self._data.clear()
+            self._unless_known(text, frames)
             return
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)
         elif field == b"event":
             self._name = value
-        elif field == b"id":
-            if b"\0" not in value:
-                self._id = value
-        else:
-            self._unknown(field)
+        elif field == b"id" and b"\0" not in value:
+            self._id = value
+        self._unless_known(text, frames)
 
-    def _unknown(self, field: bytes) -> None:
-        if field not in _FIELDS:
-            self.ignored_lines += 1
-            self.error_lines += field.strip(b' \t"{') == b"error"
+    def _unless_known(self, text: bytes, frames: list[Frame]) -> None:
+        """A line that is no field of the standard is odd; llama.cpp's older builds had a field for errors."""
+        field, _, value = text.partition(b":")
+        if field in _FIELDS:
+            self._suspicion.proper()
+            return
+        if field == b"error" and value.lstrip(b" ").startswith(b'{"'):
+            self._suspicion.error()
+        self._answer(frames)
+        self._suspicion.odd(text[:LINE])
+        self._odd_at = len(frames)
+
+    def _answer(self, frames: list[Frame]) -> None:
+        """Tell the suspicion of the first event that came after an odd line."""
+        if self._suspicion.is_open and len(frames) > self._odd_at:
+            self._suspicion.event(frames[self._odd_at])
 
     def _dispatch(self, frames: list[Frame]) -> None:
         """A blank line: dispatch the event if it has data; its id takes effect in any case."""
