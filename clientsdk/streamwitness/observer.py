@@ -102,13 +102,14 @@ class BodyObserver:
         self._comments = 0
         self._broken = False
 
-    def feed(self, piece: bytes | bytearray | memoryview) -> None:
-        """Observe a piece of the (content-decoded) body."""
+    def feed(self, piece: bytes | bytearray | memoryview, now: int | None = None) -> None:
+        """Observe a piece of the (content-decoded) body, which came at `now` (ns; None: just now)."""
         if self._broken:
             return
         try:
             frames = self._framer.feed(piece)
-            now = self._clock()
+            if now is None:
+                now = self._clock()
             for frame in frames:
                 self._record(frame, now)
             self._count_read()
@@ -158,35 +159,28 @@ class BodyObserver:
         return profile
 
     def _record(self, frame: Frame, now: int) -> None:
-        profile = self.profile or self._take(detect(self._path, self._content_type, frame.data))
-        sequence, data = (sc.MISSING, frame.data) if self.stamp is None else self.stamp(frame)
-        reading = _UNREADABLE if frame.fault else profile.read(frame.name, data)
+        name, data, size, fault, _ = frame
+        profile = self.profile or self._take(detect(self._path, self._content_type, data))
+        sequence = sc.MISSING
+        if self.stamp is not None:
+            sequence, data = self.stamp(frame)
+        reading = _UNREADABLE if fault else profile.read(name, data)
         if self._upstream is not None:
             self._upstream.note(profile.sequence)
         leg, leg_read = (self.on_event and self.on_event(frame, reading)) or _NO_LEG
+        parts, pieces = reading
+        result = self._result(fault, parts) if fault or self.terminal or parts & sc.MALFORMED else _OK
         self.recorder.event(
-            now,
-            frame.size,
-            reading.parts,
-            reading.pieces,
-            name=frame.name,
-            data=frame.data,
-            result=self._result(frame, reading),
-            leg=leg,
-            leg_read=leg_read,
+            now, size, parts, pieces, name=name, data=frame[1], result=result, leg=leg, leg_read=leg_read,
             sequence=sequence,
-        )
-        if reading.parts & sc.TERMINAL:
+        )  # fmt: skip
+        if parts & sc.TERMINAL:
             self.terminal = True
 
-    def _result(self, frame: Frame, reading: Reading) -> int:
-        if frame.fault:
-            return sc.RESULT[frame.fault]
-        if self.terminal:
-            return _AFTER_TERMINAL_RESULT
-        if reading.parts & sc.MALFORMED:
-            return _MALFORMED
-        return _OK
+    def _result(self, fault: str, parts: int) -> int:
+        if fault:
+            return sc.RESULT[fault]
+        return _AFTER_TERMINAL_RESULT if self.terminal else _MALFORMED
 
     def _count_read(self) -> None:
         comments = self._framer.comments

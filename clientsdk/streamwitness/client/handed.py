@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from streamwitness.semconv import MISSING
 
 KEPT: Final = 512
-"""Objects that are kept alive so that their identity stays theirs."""
+"""Objects that are remembered."""
 
 _AMBIGUOUS: Final = -1
+_new: Final = tuple.__new__
+
+
+class _Entry(NamedTuple):
+    """An object and its position: by a weak reference where it can have one, else the object itself, kept alive.
+
+    Kept alive its identity stays its own; behind a weak reference nobody else can be taken for it. The chunks of an
+    SDK are of the second kind: hundreds of them kept alive would cost the host far more than what we do with them.
+    """
+
+    reference: weakref.ref[Any] | None
+    item: Any
+    position: int
+
+    def is_of(self, item: Any) -> bool:
+        return self.item is item if self.reference is None else self.reference() is item
 
 
 class Handed:
@@ -21,33 +38,38 @@ class Handed:
     """
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[Any, int]] = deque()
-        self._positions: dict[int, int] = {}
+        self._kept: deque[tuple[int, _Entry]] = deque()
+        self._positions: dict[int, _Entry] = {}
         self._forgot_shared = False
 
     def add(self, item: Any, position: int) -> None:
         """Note that `item` is being handed on as the event at `position`."""
         key = id(item)
-        self._positions[key] = _AMBIGUOUS if key in self._positions else position
-        self._kept.append((item, position))
+        known = self._positions.get(key)
+        if known is not None and known.is_of(item):
+            position = _AMBIGUOUS
+        if type(item).__weakrefoffset__:
+            entry = _new(_Entry, (weakref.ref(item), None, position))
+        else:
+            entry = _new(_Entry, (None, item, position))
+        self._positions[key] = entry
+        self._kept.append((key, entry))
         if len(self._kept) > KEPT:
             self._forget()
 
     def position(self, item: Any) -> int:
         """The position of `item`, or MISSING where it is not known for sure."""
-        position = self._positions.get(id(item), MISSING)
-        if position == _AMBIGUOUS or (self._forgot_shared and _is_shared(item)):
+        entry = self._positions.get(id(item))
+        if entry is None or entry.position == _AMBIGUOUS or not entry.is_of(item):
             return MISSING
-        return position
+        return MISSING if self._forgot_shared and _is_shared(item) else entry.position
 
     def _forget(self) -> None:
-        item, position = self._kept.popleft()
-        if self._positions.get(id(item)) == position:
-            del self._positions[id(item)]
-            self._forgot_shared = self._forgot_shared or _is_shared(item)
-        elif not any(other is item for other, _ in self._kept):
-            del self._positions[id(item)]
-            self._forgot_shared = True
+        """The oldest goes; one that was handed on again since stays ambiguous until the last time is forgotten."""
+        key, entry = self._kept.popleft()
+        if self._positions.get(key) is entry:
+            del self._positions[key]
+            self._forgot_shared = self._forgot_shared or (entry.reference is None and _is_shared(entry.item))
 
 
 def _is_shared(item: Any) -> bool:

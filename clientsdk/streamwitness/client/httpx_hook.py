@@ -162,12 +162,13 @@ def _drop(tap: Tap) -> None:
 class _SyncBody(_Observed):
     def __iter__(self) -> Iterator[bytes]:
         tap = self._tap
+        passed, asked = tap.passed, tap.asked
         try:
-            safely("client.body", tap.asked)
+            asked()
             for piece in self._stream:
-                tap.passed(piece)
+                passed(piece)
                 yield piece
-                safely("client.body", tap.asked)
+                asked()
         except GeneratorExit:
             raise  # the reader let go of the iterator; what it does with the response says why
         except BaseException as error:
@@ -186,13 +187,14 @@ class _SyncBody(_Observed):
 class _AsyncBody(_Observed):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         tap = self._tap
+        passed, asked = tap.passed, tap.asked
         pieces = self._stream.__aiter__()
         try:
-            safely("client.body", tap.asked)
+            asked()
             async for piece in pieces:
-                tap.passed(piece)
+                passed(piece)
                 yield piece
-                safely("client.body", tap.asked)
+                asked()
         except GeneratorExit:
             # httpx2 closes its body iterator with the response; ours stands in between.
             if hasattr(pieces, "aclose"):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from streamwitness import faults
+from streamwitness.events import Reading
 from streamwitness.semconv import CLIENT_ENDS, ERROR, RESULT, TERMINAL
 
 from . import ends
@@ -77,7 +78,25 @@ class Parsed:
 
     def handing_on(self, item: Any) -> None:
         """Record `item`, which is handed to the application next."""
-        self._guarded(lambda: self._record(item))
+        recorder = self.recorder
+        if self._broken or recorder.closed:
+            return
+        try:
+            reading = self._reader.read(item)
+            parts, pieces = reading
+            position = recorder.events
+            if not position:
+                self._check_first(reading)
+            recorder.event(self._clock(), 0, parts, pieces, result=_AFTER_TERMINAL if self._terminal else _OK)
+            self.link.handed.add(item, position)
+            if not pieces:
+                self._opaque += is_opaque(reading)
+            elif not self._terminal:
+                self._judged += 1
+            if parts & TERMINAL:
+                self._terminal = True
+        except Exception as error:
+            self._fail(error)
 
     def finished(self) -> None:
         """The iterator is exhausted: at the body's end, or at the terminal that the parser stopped at."""
@@ -107,18 +126,11 @@ class Parsed:
             self.link.tap.own_stop = "abandoned"
         self._close("abandoned")
 
-    def _record(self, item: Any) -> None:
-        position = self.recorder.events
-        reading = self._reader.read(item)
+    def _check_first(self, reading: Reading) -> None:
+        """Raise where the open body was read by somebody else before, and this is not its first event."""
         tap = self.link.tap
-        if not position and self._late and tap is not None and reading != tap.first:
+        if self._late and tap is not None and reading != tap.first:
             raise NotAnEventError("the first events were read by somebody else")
-        result = _AFTER_TERMINAL if self._terminal else _OK
-        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces, result=result)
-        self.link.handed.add(item, position)
-        self._judged += bool(reading.pieces) and not self._terminal
-        self._opaque += is_opaque(reading)
-        self._terminal = self._terminal or bool(reading.parts & TERMINAL)
 
     def _compare(self) -> None:
         """Raise where what was handed on cannot be laid beside the body: that would read as a loss.
@@ -137,6 +149,8 @@ class Parsed:
     def _record_error(self, error: BaseException) -> None:
         """An error event reaches the application as an exception: it was handed on, and says what it said at wire."""
         tap = self.link.tap
+        if tap is not None:
+            tap.look()
         reading = tap.error if tap is not None else None
         if reading is None:
             reading = self._reader.read({"error": getattr(error, "body", None) or {}})
@@ -156,13 +170,16 @@ class Parsed:
             return
         try:
             action()
-        except UNREADABLE as error:
-            self._broken = True
-            self.recorder.fault(error)
-            faults.limited("client.watch", "%s", _UNREADABLE)
         except Exception as error:
-            self._broken = True
-            self.recorder.fault(error)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """From here on this point is unknown; an item that cannot be read is no fault of ours."""
+        self._broken = True
+        self.recorder.fault(error)
+        if isinstance(error, UNREADABLE):
+            faults.limited("client.watch", "%s", _UNREADABLE)
+        else:
             faults.fault("client.parsed", error)
 
     def _close(self, end: str, detail: str = "") -> None:

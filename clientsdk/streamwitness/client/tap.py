@@ -1,16 +1,20 @@
 """One body on its way to the application: passed on first, looked at afterwards, its end reported once.
 
-No I/O and no library: `httpx_hook` calls this from its sync and async streams alike. A piece that was passed on waits
-here until the reader asks for the next one, or ends; then it is decoded and observed.
+No I/O and no library: the hooks call this from their sync and async streams alike. A piece that was passed on waits
+here with its times. Once there are 16 of them or 16 KiB, when somebody wants to know, at the exporter's tick and at the
+end they are decoded and observed together, which takes half the time: what runs once between two pieces of the host's
+work finds its code and data in no cache.
 """
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from streamwitness import faults
+from streamwitness import faults, forked
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.events import Frame, Reading
 from streamwitness.observer import BodyObserver
@@ -18,12 +22,18 @@ from streamwitness.semconv import ERROR, MALFORMED, OTHER
 
 from . import ends
 
+MAX_WAITING: Final = 16
+"""Pieces that wait at most before the reader's next question has them looked at."""
+MAX_WAITING_BYTES: Final = 1 << 14
+"""Bytes that wait at most, but for the piece that goes beyond."""
+
 
 class Tap:
     """The state of one observed body.
 
     `coding` is the body's Content-Encoding, `known` attributes for the closing block. Safe to call from a finalizer
-    and from another thread: a waiting piece is taken exactly once, and the observer takes the first end only.
+    and from another thread: a waiting piece is taken exactly once and in order, and the observer takes the first end
+    only. Inert in a forked child.
     """
 
     def __init__(
@@ -42,16 +52,22 @@ class Tap:
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
         self.error: Reading | None = None
-        """The provider's newest error event, once one was seen."""
+        """The provider's newest error event, as far as was looked."""
         self.first: Reading | None = None
-        """The first event."""
+        """The first event, as far as was looked."""
         self.judged = self.opaque = 0
-        """Events with content or a finish, and events that say nothing which the profile reads."""
+        """Events with content or a finish, and those that say nothing which the profile reads, as far as was looked."""
         self.oversize = False
-        """Whether an event was too large to be read."""
-        self._waiting: list[bytes] = []
+        """Whether an event was too large to be read, as far as was looked."""
+        self._waiting: deque[tuple[int, int, bytes]] = deque()  # asked at, came at, what came
+        self._bytes = 0
         self._blind = False
-        self._since = 0
+        self._asked = self._seen = 0
+        self._generation = forked.generation
+        self._lock = threading.RLock()
+        self._looking = False
+        self._ending: tuple[str, str] | None = None
+        observer.recorder.before_tick = self.look
         self._note_event, observer.on_event = observer.on_event, self._on_event
         self._decode: Decoder | None = None
         try:
@@ -67,35 +83,54 @@ class Tap:
     @property
     def stopped(self) -> bool:
         """Whether the answer is over as the protocol sees it: its terminal or an error event was seen."""
+        self.look()
         return self.observer.terminal or self.error is not None
 
     def asked(self) -> None:
-        """The reader asks for the next piece: look at the one it has now finished with."""
-        self.look()
-        now = self._now()
-        if self._since:
-            self.observer.recorder.waited(hold=now - self._since)
-        self._since = now
+        """The reader asks for the next piece; it has finished with those before. Never raises in a host."""
+        self._asked = self._now()
+        if self._bytes >= MAX_WAITING_BYTES or len(self._waiting) >= MAX_WAITING:
+            try:
+                self.look()
+            except Exception as error:
+                faults.fault("client.body", error)
 
     def passed(self, piece: bytes) -> None:
         """A piece has come and is about to be passed on; never raises."""
-        self._waiting.append(piece)
-        now = self._now()
-        self.observer.recorder.waited(read_wait=now - self._since)
-        self._since = now
+        if type(piece) is not bytes:  # the reader may use its buffer again
+            piece = bytes(piece)
+        self._bytes += len(piece)
+        self._waiting.append((self._asked, self._now(), piece))
 
     def decoded(self) -> None:
         """The pieces come decoded already: this library decodes under its reader's hands."""
-        self._decode = None
+        if self._decode is not None:
+            self.look()
+            self._decode = None
 
     def look(self) -> None:
         """Observe what was passed on and not looked at yet."""
-        while True:
-            try:
-                piece = self._waiting.pop(0)
-            except IndexError:
+        if not self._waiting or self._generation != forked.generation:
+            return
+        with self._lock:
+            if self._looking:  # a finalizer inside our own loop, which takes the rest as well
                 return
-            self._observe(piece)
+            self._looking = True
+            try:
+                self._look()
+            finally:
+                self._looking = False
+            if self._ending is not None:
+                self._close(*self._ending)
+
+    def _look(self) -> None:
+        waiting, recorder = self._waiting, self.observer.recorder
+        while waiting:
+            asked, came, piece = waiting.popleft()
+            self._bytes -= len(piece)
+            recorder.waited(read_wait=came - asked, hold=asked - self._seen if self._seen else 0)
+            self._seen = came
+            self._observe(piece, came)
 
     def finished(self) -> None:
         """The body was read to its end."""
@@ -113,11 +148,11 @@ class Tap:
         """Nobody closed the body: it was garbage collected, or the interpreter exits."""
         self._close(self.own_stop or "abandoned")
 
-    def _observe(self, piece: bytes) -> None:
+    def _observe(self, piece: bytes, now: int) -> None:
         if self._blind:
             return
         if self._decode is None:
-            self.observer.feed(piece)
+            self.observer.feed(piece, now)
             return
         decoding = self._decode(piece)
         while True:
@@ -128,7 +163,7 @@ class Tap:
                 return
             if decoded is None:
                 return
-            self.observer.feed(decoded)
+            self.observer.feed(decoded, now)
 
     def _stop_looking(self, error: Exception) -> None:
         """The body cannot be decoded here, which is no fault of ours: this point is unknown, never missing."""
@@ -136,9 +171,20 @@ class Tap:
         self.observer.recorder.fault(error)
 
     def _close(self, end: str, detail: str = "") -> None:
+        if self.observer.recorder.closed or self._generation != forked.generation:
+            return
+        with self._lock:
+            if self._looking:
+                self._ending = self._ending or (end, detail)
+                return
+            self.look()
+            self._report(end, detail)
+
+    def _report(self, end: str, detail: str) -> None:
         if self.observer.recorder.closed:
             return
-        self.look()
+        if self._seen and self._asked > self._seen:
+            self.observer.recorder.waited(hold=self._asked - self._seen)
         if self.error is not None and end not in ("eof", "raised"):
             # A client stops at the provider's error event as it does at the terminator.
             detail, end = detail or f"{end} after an error event", "stopped_at_terminal"

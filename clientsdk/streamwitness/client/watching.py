@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from operator import methodcaller
 from typing import Any, TypeVar, overload
 
 from streamwitness import faults
@@ -102,15 +103,6 @@ class _Watching:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
-    def _enter(self) -> None:
-        if self._parsed is not None:
-            self._parsed.inside = True
-
-    def _hand_on(self, item: Any) -> None:
-        if self._parsed is not None:
-            self._parsed.inside = False
-            self._parsed.handing_on(item)
-
     def _over(self, report: Callable[[Parsed], None]) -> None:
         parsed = self._parsed
         if parsed is not None:
@@ -135,15 +127,15 @@ class Watched(_Watching, Iterator[T]):
         return self
 
     def __next__(self) -> T:
-        return self._step(lambda iterator: next(iterator))
+        return self._step(next)
 
     def send(self, value: Any) -> T:
         """As `generator.send`."""
-        return self._step(lambda iterator: iterator.send(value))
+        return self._step(methodcaller("send", value))
 
     def throw(self, *error: Any) -> T:
         """As `generator.throw`."""
-        return self._step(lambda iterator: iterator.throw(*error))
+        return self._step(methodcaller("throw", *error))
 
     def close(self) -> Any:
         """As the wrapped iterator's `close`; without one, the record ends here."""
@@ -164,7 +156,10 @@ class Watched(_Watching, Iterator[T]):
     def _step(self, step: Callable[[Any], T]) -> T:
         if self._iterator is None:
             self._iterator = iter(self._inner)
-        self._enter()
+        parsed = self._parsed
+        if parsed is None:
+            return step(self._iterator)
+        parsed.inside = True
         try:
             item = step(self._iterator)
         except StopIteration:
@@ -173,7 +168,8 @@ class Watched(_Watching, Iterator[T]):
         except BaseException as error:
             self._over(_failed(error))
             raise
-        self._hand_on(item)
+        parsed.inside = False
+        parsed.handing_on(item)
         return item
 
 
@@ -184,15 +180,15 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
         return self
 
     async def __anext__(self) -> T:
-        return await self._step(lambda iterator: iterator.__anext__())
+        return await self._step(anext)
 
     async def asend(self, value: Any) -> T:
         """As `asyncgenerator.asend`."""
-        return await self._step(lambda iterator: iterator.asend(value))
+        return await self._step(methodcaller("asend", value))
 
     async def athrow(self, *error: Any) -> T:
         """As `asyncgenerator.athrow`."""
-        return await self._step(lambda iterator: iterator.athrow(*error))
+        return await self._step(methodcaller("athrow", *error))
 
     async def aclose(self) -> Any:
         """As the wrapped iterator's `aclose`; without one, the record ends here."""
@@ -213,7 +209,10 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
     async def _step(self, step: Callable[[Any], Any]) -> T:
         if self._iterator is None:
             self._iterator = self._inner.__aiter__()
-        self._enter()
+        parsed = self._parsed
+        if parsed is None:
+            return await step(self._iterator)  # type: ignore[no-any-return]
+        parsed.inside = True
         try:
             item: T = await step(self._iterator)
         except StopAsyncIteration:
@@ -222,5 +221,6 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
         except BaseException as error:
             self._over(_failed(error))
             raise
-        self._hand_on(item)
+        parsed.inside = False
+        parsed.handing_on(item)
         return item

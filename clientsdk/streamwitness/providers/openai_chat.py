@@ -42,7 +42,18 @@ from streamwitness.semconv import (
 )
 
 from .objects import SENTINEL, Unreadable, canonical, decode, fields, raw_event, utf8
-from .openai_chunk import Call, Choice, Chunk, Delta, Function, Groq, Usage, decode_chunk, lenient_chunk
+from .openai_chunk import (
+    Call,
+    Choice,
+    Chunk,
+    Delta,
+    Function,
+    Groq,
+    Usage,
+    decode_chunk,
+    lenient_chunk,
+    plain_text,
+)
 
 FINISHES: Final = {
     "stop": "stop",
@@ -122,6 +133,8 @@ class OpenAIChat:
 
     def read_object(self, obj: object) -> Reading:
         """Read a chunk as dict or as object with the same attributes, or the raw data field; else raises Unreadable."""
+        if (plain := plain_text(obj)) is not None and (reading := self._read_plain(*plain)) is not None:
+            return reading
         known = fields(obj)
         if known is not None and (isinstance(obj, dict) or "choices" in known):
             return self._read_chunk(lenient_chunk(known))
@@ -157,6 +170,13 @@ class OpenAIChat:
             return self._read_chunk(lenient_chunk(value)) if isinstance(value, dict) else _MALFORMED
         except (ValueError, Unreadable):
             return _MALFORMED
+
+    def _read_plain(self, index: int, content: str) -> Reading | None:
+        """A chunk that says nothing but a text of a choice; None for the first ones, which make themselves known."""
+        state = self._choices.get(index)
+        if state is None or self.model is None or self.response_id is None:
+            return None
+        return _new(Reading, (TEXT, (_new(Piece, (state.text, "text", utf8(content), "")),)))
 
     def _read_chunk(self, chunk: Chunk) -> Reading:
         parts = 0
