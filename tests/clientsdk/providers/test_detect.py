@@ -18,6 +18,10 @@ NDJSON = "application/x-ndjson"
 WHERE = {
     "openai_chat": ("/v1/chat/completions", SSE),
     "ollama": ("/api/chat", NDJSON),
+    "openai_responses": ("/v1/responses", SSE),
+    "anthropic": ("/v1/messages", SSE),
+    "gemini": ("/v1beta/models/m:streamGenerateContent", SSE),
+    "bedrock": ("/model/m/converse-stream", "application/vnd.amazon.eventstream"),
     "vllm_raw": ("/generate", ""),
     "tgi_raw": ("/generate_stream", SSE),
     "dashscope": ("/api/v1/services/aigc/text-generation/generation", SSE),
@@ -27,17 +31,23 @@ WHERE = {
 }
 """Profile → path and content type of its responses."""
 
+
+def test_every_profile_has_a_place() -> None:
+    """So that each is tested below."""
+    assert set(WHERE) == set(PROFILES)
+
+
 BY_NAME = {"dashscope_delta": "dashscope"}
 """Profiles that only the request can decide → what is found instead."""
 
 UNTOLD = {"vllm_raw", "generic"}
 """Profiles that a first event alone never tells."""
 
-FIRST = [
-    pytest.param(name, stream["events"][0]["data"].encode(), id=place)
-    for name, place, stream in streams()
-    if name in WHERE
-]
+FRAMED = {"bedrock"}
+"""Profiles whose events say what they are in the framing, so that path and content type must tell."""
+
+FIRST = [(name, place, stream["events"][0]["data"].encode()) for name, place, stream in streams() if name in WHERE]
+"""Profile, place and first event of every vector."""
 
 
 @pytest.mark.parametrize(
@@ -94,21 +104,32 @@ def test_a_path_that_many_have_tells_with_its_content_type(first: bytes, name: s
     assert detect("/api/chat", NDJSON, first).name == name
 
 
-@pytest.mark.parametrize(("name", "first"), FIRST)
-def test_a_vector_is_detected_where_it_comes_from(name: str, first: bytes) -> None:
+def test_a_vector_is_detected_where_it_comes_from() -> None:
     """By the provider's path and content type and the first event."""
-    found = detect(*WHERE[name], first).name
+    for name, place, first in FIRST:
+        found = detect(*WHERE[name], first).name
+        assert found == BY_NAME.get(name, name) or (name in UNTOLD and found == "generic"), place
 
-    assert found == BY_NAME.get(name, name) or (name in UNTOLD and found == "generic")
 
-
-@pytest.mark.parametrize(("name", "first"), FIRST)
-def test_a_first_event_alone_never_tells_another_profile(name: str, first: bytes) -> None:
+def test_a_first_event_alone_never_tells_another_profile() -> None:
     """Behind a path and a content type that say nothing, a response is its own format's or unknown."""
-    assert detect("/ask", "", first).name in {BY_NAME.get(name, name), "generic"}
+    for name, place, first in FIRST:
+        assert detect("/ask", "", first).name in {BY_NAME.get(name, name), "generic"}, place
 
 
-@pytest.mark.parametrize("name", sorted(set(WHERE) - UNTOLD - set(BY_NAME)))
+def test_another_providers_event_at_a_path_that_many_have_is_not_claimed() -> None:
+    """Where a path is not telling, a first event of another format is not read as that of the path's."""
+    for name, place, first in FIRST:
+        for path in ("/api/chat", "/generate", "/v2/models/m/generate_stream") if first else ():
+            assert detect(path, NDJSON, first).name in {BY_NAME.get(name, name), "generic"} | _errors(first), place
+
+
+def _errors(first: bytes) -> set[str]:
+    """What a line with an error may be at a path for lines."""
+    return {"ollama"} if b'"error"' in first else set()
+
+
+@pytest.mark.parametrize("name", sorted(set(WHERE) - UNTOLD - FRAMED - set(BY_NAME)))
 def test_the_first_event_of_an_ordinary_answer_tells(name: str) -> None:
     """Where a provider's path has been rewritten, its plainest answer is still known."""
     plain = next(stream for found, _, stream in streams() if found == name)
@@ -123,12 +144,12 @@ def test_detection_takes_anything(path: str, content_type: str, first: bytes) ->
     assert detect(path, content_type, first).name in PROFILES
 
 
-@pytest.mark.parametrize(("name", "first"), FIRST)
-def test_what_a_profile_claims_is_seen_before_it_is_loaded(name: str, first: bytes) -> None:
+def test_what_a_profile_claims_is_seen_before_it_is_loaded() -> None:
     """The table's paths and marks leave out nothing that a profile would claim."""
-    for path, content_type in {*WHERE.values(), ("/ask", "")}:
-        for made in (name for name in PROFILES if PROFILES[name].matches(path, content_type, first)):
-            assert KNOWN[made].may_match(path, first), made
+    for _, place, first in FIRST:
+        for path, content_type in {*WHERE.values(), ("/ask", "")}:
+            for made in (name for name in PROFILES if PROFILES[name].matches(path, content_type, first)):
+                assert KNOWN[made].may_match(path, first), (made, place)
 
 
 def test_only_what_is_used_is_loaded() -> None:
