@@ -17,7 +17,7 @@ from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
 from .change import Change, Hop
 from .handed import judge_handed_on
-from .parts import withholds
+from .parts import misframed, withholds
 from .places import judge_views
 from .records import Record
 from .view import View
@@ -133,7 +133,8 @@ def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
 
 def _comparable(before: Record, after: Record) -> bool:
     """Whether two points that are no neighbours count the same judged events (a gateway may cut them otherwise)."""
-    return before.point == "egress" and after.point == "parsed" and not withholds(before, after)
+    neighbours = before.point == "egress" and after.point == "parsed"
+    return neighbours and not withholds(before, after) and not misframed(before)
 
 
 def _settled(step: Step) -> Step:

@@ -12,20 +12,23 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-INGRESS: Final = ("complete", "error", "cut", "broken", "timeout", "stopped", "rejected", "none")
+INGRESS: Final = (
+    "complete", "error", "cut", "unfinished", "misframed", "broken", "timeout", "stopped", "rejected", "none",
+)  # fmt: skip
 """complete: the completion rule was satisfied. error: an error event came. cut: a clean end before completion.
+unfinished: the terminator came, and no finish. misframed: the body was not what it was announced as.
 broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""
 
-EGRESS: Final = ("complete", "error", "eof", "disconnected", "raised", "shutdown", "none")
+EGRESS: Final = ("complete", "error", "eof", "misframed", "disconnected", "raised", "shutdown", "none")
 """complete: the whole answer was handed to the server. error: an error event was. eof: the final body was, before
-completion. The others as reported. none: not held."""
+completion. misframed: it was not what it was announced as. The others as reported. none: not held."""
 
 CLIENT: Final = (
-    "complete", "error", "eof", "reset", "protocol_error", "cancelled", "timeout", "abandoned", "parser", "reducer",
-    "missing", "waiting", "none",
+    "complete", "error", "eof", "misframed", "reset", "protocol_error", "cancelled", "timeout", "abandoned", "parser",
+    "reducer", "missing", "waiting", "none",
 )  # fmt: skip
-"""eof: a clean end (or a terminator) before completion. parser, reducer: it raised. missing: announced, never came.
-waiting: announced, and may still come. none: never announced."""
+"""eof: a clean end (or a terminator) before completion. misframed: as above. parser, reducer: it raised.
+missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,21 @@ class Row:
         return all(not wanted or have in wanted.split() for wanted, have in pairs)
 
 
+_BROKE: Final = "protocol_violation"
+_ENDED: Final = "reset protocol_error eof misframed"
+"""What the peer did to the client."""
+_OWN: Final = "error eof misframed raised none"
+"""How a gateway ends an answer that is not whole, of which its upstream tells more."""
+_NOT_AS_DUE: Final = "the upstream's body broke the protocol"
+_NOT_AS_ANNOUNCED: Final = "the body was not what it was announced as"
 ROWS: Final = (
     # an end that the gateway made up is not the upstream's
     Row("cut broken", "", "complete", "upstream_truncated", "source", "the upstream broke off; the end is not its own"),
+    Row("timeout", "", "complete", "upstream_timeout", "source", "the upstream was too slow; the end is not its own"),
+    Row("unfinished", "", "complete", _BROKE, "source", "the upstream told no finish; the one that came is made up"),
     Row("cut broken", "complete", "eof none missing waiting", "upstream_truncated", "source", "the upstream broke off"),
+    Row("timeout", "complete", "eof none missing waiting", "upstream_timeout", "source", "the upstream was too slow"),
+    Row("unfinished", "complete", "eof none missing waiting", _BROKE, "source", "the upstream ended without a finish"),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
     Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
@@ -60,21 +74,30 @@ ROWS: Final = (
     Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),
     Row("none", "none", "error", "upstream_error", None, "an error came; who made it was not seen"),
     Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or behind it"),
+    Row("", "complete", "error", _BROKE, "transport", "the whole answer left the gateway, an error came instead"),
     Row("complete", "", "error", "gateway_error", "gateway", "the upstream was complete, the gateway erred"),
     Row("cut broken", "", "error", "upstream_truncated", "source", "the upstream broke off, the gateway said so"),
+    Row("unfinished misframed", "", "error", _BROKE, "source", "the upstream broke the protocol, the gateway said so"),
     Row("timeout", "", "error", "upstream_timeout", "source", "the upstream was too slow, the gateway said so"),
     Row("rejected", "", "error", "upstream_rejected", "source", "the upstream refused, the gateway said so"),
     Row("stopped", "", "error", "gateway_error", "gateway", "the gateway stopped reading and sent an error"),
     # the connection broke at the client; what only followed from a failing upstream is told by that
-    Row("error", "raised", "reset protocol_error eof", "upstream_error", "source", "the upstream sent an error"),
-    Row("cut broken", "raised", "reset protocol_error eof", "upstream_truncated", "source", "the upstream broke off"),
-    Row("timeout", "raised", "reset protocol_error eof", "upstream_timeout", "source", "the upstream was too slow"),
-    Row("rejected", "raised", "reset protocol_error eof", "upstream_rejected", "source", "the upstream refused"),
-    Row("", "raised", "reset protocol_error eof", "gateway_error", "gateway", "the gateway's code raised"),
-    Row("", "shutdown", "reset protocol_error eof", "gateway_shutdown", "gateway", "the gateway was stopped"),
+    Row("error", "raised", _ENDED, "upstream_error", "source", "the upstream sent an error"),
+    Row("cut broken", "raised", _ENDED, "upstream_truncated", "source", "the upstream broke off"),
+    Row("timeout", "raised", _ENDED, "upstream_timeout", "source", "the upstream was too slow"),
+    Row("rejected", "raised", _ENDED, "upstream_rejected", "source", "the upstream refused"),
+    Row("unfinished misframed", "raised", _ENDED, _BROKE, "source", _NOT_AS_DUE),
+    Row("", "raised", _ENDED, "gateway_error", "gateway", "the gateway's code raised"),
+    Row("", "shutdown", _ENDED, "gateway_shutdown", "gateway", "the gateway was stopped"),
     Row("", "none", "reset", "network_lost", None, "the connection was reset; by whom was not seen"),
     Row("", "none", "protocol_error", "protocol_violation", None, "the response broke HTTP; who broke it was not seen"),
     Row("", "", "reset protocol_error", "network_lost", "transport", "the connection to the client broke"),
+    # the body was not what it was announced as: the component before the first point that saw it so
+    Row("misframed", "error eof misframed none", "misframed eof", _BROKE, "source", _NOT_AS_DUE),
+    Row("complete stopped", "misframed", "", _BROKE, "gateway", "the gateway broke a body that was in order"),
+    Row("none", "misframed", "", _BROKE, None, f"{_NOT_AS_ANNOUNCED}, at the gateway or behind it"),
+    Row("", "complete eof disconnected", "misframed", _BROKE, "transport", "it left the gateway in order"),
+    Row("none complete stopped", "none", "misframed", _BROKE, None, f"{_NOT_AS_ANNOUNCED}; whose doing was not seen"),
     # a clean end at the client, before the answer was complete
     Row("", "disconnected", "eof", "network_lost", "transport", "both sides saw the connection end too early"),
     Row("", "complete", "eof", "network_lost", "transport", "all left the gateway, the client saw an early end"),
@@ -84,11 +107,13 @@ ROWS: Final = (
     Row("", "disconnected", "missing", "client_vanished", "client", "the client went, and its record never came"),
     Row("", "disconnected", "", "client_gone", "client", "the gateway saw the client go"),
     Row("", "shutdown", "", "gateway_shutdown", "gateway", "the gateway was stopped"),
-    Row("error", "error eof raised none", "", "upstream_error", "source", "the upstream sent an error"),
-    Row("cut", "error eof raised none", "", "upstream_truncated", "source", "the upstream ended too early"),
-    Row("broken", "error eof raised none", "", "upstream_truncated", "source", "the connection to the upstream broke"),
-    Row("timeout", "error eof raised none", "", "upstream_timeout", "source", "the upstream was too slow"),
-    Row("rejected", "error eof raised none", "", "upstream_rejected", "source", "the upstream refused the request"),
+    Row("error", _OWN, "", "upstream_error", "source", "the upstream sent an error"),
+    Row("cut", _OWN, "", "upstream_truncated", "source", "the upstream ended too early"),
+    Row("broken", _OWN, "", "upstream_truncated", "source", "the connection to the upstream broke"),
+    Row("unfinished", _OWN, "", _BROKE, "source", "the upstream ended without a finish"),
+    Row("misframed", _OWN, "", _BROKE, "source", _NOT_AS_DUE),
+    Row("timeout", _OWN, "", "upstream_timeout", "source", "the upstream was too slow"),
+    Row("rejected", _OWN, "", "upstream_rejected", "source", "the upstream refused the request"),
     Row("", "raised", "", "gateway_error", "gateway", "the gateway's code raised"),
     Row("complete stopped", "error", "", "gateway_error", "gateway", "the gateway sent an error of its own"),
     Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, MAX_SLOTS, PART, PENDING_BYTES, RESULT, TERMINAL
+from streamwitness.semconv import ERROR, MAX_SLOTS, MISFRAMED, PART, PENDING_BYTES, RESULT, TERMINAL
 
 from .records import Record
 
@@ -12,6 +12,7 @@ CONTENT: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "sn
 """Parts that are model output."""
 _JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
+MISREAD: Final = "the body was not what it was announced as, so what was read of it is not all that it said"
 
 
 def parts_of(record: Record) -> dict[int, int]:
@@ -21,6 +22,16 @@ def parts_of(record: Record) -> dict[int, int]:
         if block.rows is not None and block.position + block.row_count == block.totals["events"]:
             masks = block.columns().get("parts") or [0] * block.row_count
             found.update((block.position + i, mask) for i, mask in enumerate(masks))
+    return found
+
+
+def sizes_of(record: Record) -> dict[int, int]:
+    """Event position → bytes on the wire, of the rows held."""
+    found: dict[int, int] = {}
+    for block in record.blocks:
+        if block.rows is not None and block.position + block.row_count == block.totals["events"]:
+            sizes = block.columns().get("bytes") or ()
+            found.update((block.position + i, size) for i, size in enumerate(sizes))
     return found
 
 
@@ -81,6 +92,14 @@ def unread(record: Record) -> bool:
 def stopped_within_an_event(record: Record) -> bool:
     """Whether bytes were left that no blank line ended: one that reads by lines may take them for an event."""
     return bool(record.told(PENDING_BYTES))
+
+
+def misframed(record: Record) -> bool:
+    """Whether the body was not what it was announced as: then the events found in it are not all that it said.
+
+    A bare JSON error behind proper events hides none of them.
+    """
+    return record.told(MISFRAMED) not in (None, "json_error")
 
 
 def may_go_on_behind_terminal(record: Record) -> bool:

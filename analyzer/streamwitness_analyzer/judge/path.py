@@ -13,7 +13,7 @@ from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
 from .handed import judge_handed_on
 from .named import Named, carrying, compare_named
-from .parts import ends_with_terminal, may_go_on_behind_terminal, positions_with, withholds
+from .parts import MISREAD, ends_with_terminal, may_go_on_behind_terminal, misframed, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
 from .upstream import Upstream, judge_upstream
@@ -99,6 +99,8 @@ def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
 
 
 def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
+    if misframed(before) or misframed(after):
+        return Hop("unproven", reason=MISREAD)
     if after.point == "applied":
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):

@@ -34,6 +34,8 @@ def _in_short(row: Row, main: Path | None) -> str:
     if row.ending is None:
         return "not ended yet"
     text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
+    if row.ending == "protocol_violation" and row.by is not None:
+        text = f"{row.by.upper()} {text}"
     last = after(row, main)
     cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost")
     if row.ending == "upstream_error":

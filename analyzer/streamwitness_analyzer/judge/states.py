@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, STATUS_CODE, Point
+from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
 
 from .endings import Row
+from .parts import misframed
 from .path import Path
 from .records import Record
 
@@ -54,7 +55,16 @@ def _upstream(leg: Record) -> str:
         return "error"
     if leg.complete:
         return "complete"
+    if leg.end == "eof" and misframed(leg):
+        return "misframed"
+    if _INGRESS.get(leg.end or "") == "cut" and leg.part("terminal") and _incomplete(leg):
+        return "unfinished"
     return _INGRESS.get(leg.end or "", "stopped")
+
+
+def _incomplete(record: Record) -> bool:
+    """Whether a known completion rule was not satisfied."""
+    return record.closing is not None and record.closing.complete is False
 
 
 def egress_state(path: Path) -> str:
@@ -64,14 +74,17 @@ def egress_state(path: Path) -> str:
         return "none"
     if _failed(egress):
         return "error"
-    return "complete" if egress.complete else egress.end
+    if egress.complete:
+        return "complete"
+    return "misframed" if egress.end == "eof" and misframed(egress) else egress.end
 
 
 def _failed(record: Record) -> bool:
-    """Whether an error was told: by an event in place of the end, or as the reason to finish."""
+    """Whether an error was told: by an event (or a bare object) in place of the end, or as the reason to finish."""
     told = record.told(FINISH_REASONS_ATTRIBUTE)
-    by_finish = record.complete and isinstance(told, (list, tuple)) and "error" in told
-    return by_finish or (bool(record.part("error")) and not record.complete)
+    if record.complete:
+        return isinstance(told, (list, tuple)) and "error" in told
+    return bool(record.part("error")) or record.told(MISFRAMED) == "json_error"
 
 
 def client_state(path: Path, *, settled: bool) -> str:
@@ -85,7 +98,8 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "error"
     if _whole(path, wire, parsed):
         return "complete"
-    return _stop(wire, parsed, applied)
+    stop = _stop(wire, parsed, applied)
+    return "misframed" if stop == "eof" and wire is not None and misframed(wire) else stop
 
 
 def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:

@@ -15,9 +15,11 @@ from typing import Final
 from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
+    FRAMING,
     MARK_BYTES,
     PENDING_BYTES,
     PROVIDER_NAME,
+    RESPONSE_ID,
     STATUS_CODE,
     TERMINAL,
     UNKNOWN_PROVIDER,
@@ -26,11 +28,14 @@ from streamwitness.semconv import (
 from .change import LOSSES, Change, Hop, Side
 from .open_ends import anchor
 from .parts import (
+    MISREAD,
     all_slots,
     may_go_on_behind_terminal,
+    misframed,
     positions_with,
     positions_with_result,
     same_slots,
+    sizes_of,
     stopped_within_an_event,
     unread,
 )
@@ -41,6 +46,8 @@ from .view import View
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 _TERMINATOR_BYTES: Final = 16
 """Size of `data: [DONE]` with its line end, and a little."""
+_CLOSING_BYTES: Final = 32
+"""What a gateway may add where it closes an event that its upstream left open: line ends, an event's name."""
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
@@ -70,6 +77,8 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
         return Upstream(None, None)
     if not egress.closed or egress.closing is None:
         return Upstream(last, _unproven("the closing block of gateway out is not held"), _replaced(legs, last))
+    if any(misframed(record) for record in (*legs, egress)):
+        return Upstream(last, _unproven(MISREAD), _replaced(legs, last))
     held = {leg.recorder for leg in legs if leg.closed}
     listed = frozenset(egress.closing.legs)
     if not listed or not listed <= held or {leg.recorder for leg in legs} - listed:
@@ -117,7 +126,7 @@ def _single(leg: Record, egress: Record) -> Upstream:
         return Upstream(leg, _unproven("the gateway ended its answer before what it had read was sent"))
     if hop.status != "faulty":
         return Upstream(leg, hop)
-    if not _related(before, after):
+    if not (_related(before, after) or _passed_on(leg, egress)):
         return Upstream(leg, _unproven("the answer is not made of this upstream response, as far as digests show"))
     if broken := _broken((leg,), egress):
         return Upstream(leg, Hop("faulty", tuple(broken), prefix=hop.prefix))
@@ -156,12 +165,17 @@ def _recut(changes: Sequence[Change], before: View, after: View, peer: bool) -> 
 
     Where not all was due at gateway out, what its new content stands for may be what was never sent.
     """
-    new = any(c.kind in _NEW and c.side == "after" for c in changes)
+    new = any(c.kind in _NEW and c.side == "after" and _has_content(c, after) for c in changes)
     gone = any(c.kind in LOSSES for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
     )
     return (new and (gone or not peer)) or unknown
+
+
+def _has_content(change: Change, view: View) -> bool:
+    """Whether a change is, or may be, of more than a finish."""
+    return not change.values or any(view.content.get(value) for value, _ in change.values)
 
 
 def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
@@ -172,7 +186,12 @@ def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
         return False
     told = egress.told(FINISH_REASONS_ATTRIBUTE)
     honest = isinstance(told, (list, tuple)) and set(told) <= {"error"}
-    return leg.complete or leg.own_end or honest
+    return leg.complete or _chose_to_stop(leg) or honest
+
+
+def _chose_to_stop(leg: Record) -> bool:
+    """Whether the gateway let go of its upstream with intent; one whose time was up had nothing to finish."""
+    return leg.own_end and leg.end != "timeout"
 
 
 def _related(before: View, after: View) -> bool:
@@ -180,6 +199,19 @@ def _related(before: View, after: View) -> bool:
     there = Counter(v for v in before.values if v is not None and before.content.get(v))
     here = Counter(v for v in after.values if v is not None and after.content.get(v))
     return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
+
+
+def _passed_on(leg: Record, egress: Record) -> bool:
+    """Whether the only upstream response and the answer have one id, and an event of one came through byte for byte."""
+    told = leg.told(RESPONSE_ID)
+    return bool(told) and told == egress.told(RESPONSE_ID) and bool(_as_written(leg) & _as_written(egress))
+
+
+def _as_written(record: Record) -> set[int]:
+    """Payload digests of the events that say something."""
+    payloads = View(record, "payload").values
+    at = (p for p in View(record, "semantic").positions if p is not None)
+    return {value for p in at if (value := payloads[p]) is not None}
 
 
 def _same_content(leg: Record, egress: Record) -> Hop:
@@ -311,7 +343,7 @@ def _with_envelope(found: Upstream, legs: Sequence[Record], egress: Record) -> U
 
 def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     more = egress.part("terminal") - sum(leg.part("terminal") + _half_terminal(leg) for leg in legs)
-    if more <= 0 or any(leg.complete or leg.own_end for leg in legs):
+    if more <= 0 or any(leg.complete or _chose_to_stop(leg) for leg in legs):
         return []
     if egress.part("error") or _tells_error(egress):  # it ends an answer that says itself that it failed
         return []
@@ -325,15 +357,29 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
 
 def _half_terminal(leg: Record) -> bool:
     """Whether a terminator may be what the leg ended within; any other event that says something is longer."""
+    return 0 < _pending(leg) <= _TERMINATOR_BYTES
+
+
+def _pending(leg: Record) -> int:
+    """Bytes that the leg was left with, of an event that never ended."""
     pending = leg.told(PENDING_BYTES)
-    return isinstance(pending, int) and 0 < pending <= _TERMINATOR_BYTES
+    return pending if isinstance(pending, int) else 0
+
+
+def _framed_alike(legs: Sequence[Record], egress: Record) -> bool:
+    """Whether sizes on both sides of the gateway can be compared."""
+    return {leg.told(FRAMING) for leg in legs} == {egress.told(FRAMING)} != {None}
 
 
 def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:
     """Events that nobody can read came out, and all that was read upstream could be."""
-    if any(leg.total("malformed") or stopped_within_an_event(leg) for leg in legs) or not egress.total("malformed"):
+    if any(leg.total("malformed") for leg in legs) or not egress.total("malformed"):
         return []
     places = positions_with_result(egress, "malformed")
+    if any(stopped_within_an_event(leg) for leg in legs):  # what was left may have been closed as it was
+        longest = max(_pending(leg) for leg in legs) + _CLOSING_BYTES
+        sizes = sizes_of(egress)
+        places = [p for p in places if sizes.get(p, 0) > longest] if _framed_alike(legs, egress) else []
     if not places:  # too long to be read here, which proves nothing
         return []
     span = (places[0], places[-1])

@@ -67,7 +67,7 @@ ENDED: Final = {
     "gateway_error": "GATEWAY failed",
     "gateway_truncated": "GATEWAY cut",
     "gateway_shutdown": "GATEWAY was stopped",
-    "protocol_violation": "HTTP broke",
+    "protocol_violation": "broke the PROTOCOL",
     "stalled_before_first": "stalled before the first event",
     "stalled": "stalled",
     "unwitnessed": "nobody saw the end",
@@ -78,6 +78,7 @@ NOT_SEEN: Final = {
     "upstream_truncated": "cut at the gateway or behind it",
     "upstream_error": "an error came in the answer",
     "network_lost": "the connection broke",
+    "protocol_violation": "the PROTOCOL was broken",
 }
 """The same, where who ended it was not seen."""
 

@@ -1,0 +1,157 @@
+"""A whole path in one process: what each point saw goes through the real observers, hooks and judge, bit by bit.
+
+Gateway in, gateway out and the client's body are fed piece by piece as the reads were cut; the client's parser and
+reducer are ordinary code under `watch()` and `applied()`. The blocks travel as OTLP bytes before they are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from streamwitness import applied, watch
+from streamwitness.client import links
+from streamwitness.client.applying import Applied
+from streamwitness.client.links import Link
+from streamwitness.client.tap import Tap
+from streamwitness.semconv import PARTS, Point
+from streamwitness.testing import MemorySink
+from streamwitness.witness import Identity, Witness
+from streamwitness_analyzer.decode import decode_otlp
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.kit import otlp
+
+Reads = Sequence[bytes]
+"""A body as it was cut into reads."""
+Parser = Callable[[Iterator[bytes]], Iterator[Any]]
+"""Pieces of the body → events, as the application's own code makes them."""
+Reducer = Callable[[Iterator[Any], Applied], None]
+"""Builds the answer, and reports each event."""
+
+_ERRORS: dict[str, Callable[[], BaseException]] = {
+    "reset": ConnectionResetError,
+    "timeout": lambda: httpx.ReadTimeout("nothing more in time"),
+    "protocol_error": lambda: httpx.RemoteProtocolError("peer closed the connection without a whole body"),
+}
+
+
+def everything(events: Iterator[Any], answer: Applied) -> None:
+    """The reducer that does what it should."""
+    for event in events:
+        with answer.event(event):
+            pass
+
+
+@dataclass(frozen=True)
+class Play:
+    """One stream: what each point saw. `upstream` None: no hook there, `received` None: the client never spoke."""
+
+    received: Reads | None
+    parser: Parser | None = None
+    sent: Reads | None = None
+    upstream: Reads | None = None
+    upstream_end: str = "eof"
+    sent_end: str = "eof"
+    received_end: str = "eof"
+    path: str = "/v1/chat/completions"
+    content_type: str = "text/event-stream"
+    profile: str | None = None
+    reducer: Reducer = everything
+    delivers: tuple[str, ...] = tuple(part for part in PARTS if part != "malformed")
+    announced: tuple[Point, ...] = ("wire", "parsed")
+
+
+class Response:
+    """What `watch` and `applied` look for on an HTTP library's response."""
+
+    def __init__(self) -> None:
+        self.extensions: dict[str, Any] = {}
+
+
+@dataclass
+class Stream:
+    """Several plays on one stream are its exchanges; `outcomes` are the exceptions that the application saw."""
+
+    identity: Identity = field(default_factory=Identity.new)
+    sink: MemorySink = field(default_factory=MemorySink)
+    outcomes: list[Exception | None] = field(default_factory=list)
+
+    def play(self, play: Play) -> Stream:
+        """Record one exchange at all of its points."""
+        if play.sent is not None:
+            self._gateway(play, play.sent)
+        if play.received is not None:
+            self.outcomes.append(self._client(play, play.received))
+        return self
+
+    def verdict(self, *, settled: bool = True) -> dict[str, Any]:
+        """What the analyzer says of all that was recorded, after its way as OTLP."""
+        blocks, refused = decode_otlp(otlp(self.sink.blocks), "any")
+        if refused:
+            raise ValueError(refused[0])
+        return judge(blocks, settled=settled)
+
+    def _gateway(self, play: Play, sent: Reads) -> None:
+        seen: tuple[Point, ...] = ("egress",) if play.upstream is None else ("ingress", "egress")
+        witness = Witness(self.identity, self.sink, expected=(*seen, *play.announced))
+        legs = ()
+        if play.upstream is not None:
+            leg = witness.body("ingress", path=play.path, content_type=play.content_type, leg=0, named=play.profile)
+            for read in play.upstream:
+                leg.feed(read)
+            leg.close(play.upstream_end)
+            legs = (leg.recorder.id,)
+        out = witness.body("egress", path=play.path, content_type=play.content_type, named=play.profile)
+        for piece in sent:
+            out.feed(piece)
+        out.close(play.sent_end, legs=legs)
+
+    def _client(self, play: Play, received: Reads) -> Exception | None:
+        beyond: tuple[Point, ...] = ("egress",) if play.sent is not None else ()
+        witness = Witness(self.identity, self.sink, expected=("wire", *beyond))
+        observer = witness.body(
+            "wire", path=play.path, content_type=play.content_type, client="httpx", named=play.profile
+        )
+        tap, response = Tap(observer), Response()
+        links.attach(response, Link(witness, play.path, play.content_type, tap))
+        pieces = _pieces(tap, received, play.received_end)
+        try:
+            _application(play, pieces, response)
+        except Exception as error:
+            return error
+        finally:
+            tap.closed()
+        return None
+
+
+def _application(play: Play, pieces: Iterator[bytes], response: Response) -> None:
+    if play.parser is None:
+        for _ in pieces:
+            pass
+        return
+    events = watch(play.parser(pieces), response=response, profile=play.profile, delivers=play.delivers)
+    with applied(response) as answer:
+        play.reducer(events, answer)
+
+
+def _pieces(tap: Tap, reads: Iterable[bytes], end: str) -> Iterator[bytes]:
+    """The body as an HTTP library hands it on, under our tap (the order of calls is that of `httpx_hook`)."""
+    tap.asked()
+    for piece in reads:
+        tap.passed(piece)
+        yield piece
+        tap.asked()
+    if end in _ERRORS:
+        error = _ERRORS[end]()
+        tap.failed(error)
+        raise error
+    if end == "eof":
+        tap.finished()
+
+
+def told(verdict: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    """The findings of a verdict as (kind, suspects)."""
+    return [(finding["kind"], tuple(finding["suspects"])) for finding in verdict["findings"]]
