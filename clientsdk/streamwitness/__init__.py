@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from . import envelope, gateway, testing
     from .client import applied, instrument, watch
     from .client.identify import stream_id
+    from .client.resume import Checkpoint
     from .runtime import configure, flush, shutdown
     from .settings import SettingsError
 
 __version__: Final = semconv.VERSION
 
 __all__ = [
+    "Checkpoint",
     "SettingsError",
     "__version__",
     "applied",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _HOMES: Final = {
+    "Checkpoint": "client.resume",
     "SettingsError": "settings",
     "applied": "client",
     "configure": "runtime",

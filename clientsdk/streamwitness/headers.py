@@ -39,11 +39,12 @@ Member = str | int | bool | tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
     """What a client hook announces: the stream id that it proposes, which points it will testify for, and how the
-    events may be numbered (`accept-stamp`)."""
+    events may be numbered (`accept-stamp`). `key` is false where nobody would take the stream's key off the response."""
 
     id: str
     points: tuple[Point, ...]
     stamp: Stamp = "none"
+    key: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,10 @@ class ResponseHeader:
     linked: str = ""
 
 
-def format_request(stream: str, points: tuple[Point, ...], stamp: Stamp = "none") -> str:
-    """The request header's value; `stamp` is what the client asks for."""
-    return f'v=1, id="{stream}", points=({" ".join(points)}), accept-stamp={stamp}, sdk="python/{VERSION}"'
+def format_request(stream: str, points: tuple[Point, ...], stamp: Stamp = "none", *, key: bool = True) -> str:
+    """The request header's value; the words are those of RequestHeader."""
+    value = f'v=1, id="{stream}", points=({" ".join(points)}), accept-stamp={stamp}, sdk="python/{VERSION}"'
+    return value if key else f"{value}, key=?0"
 
 
 def format_response(
@@ -96,9 +98,8 @@ def parse_request(value: str) -> RequestHeader | None:
     if members.get("v") != 1 or not isinstance(stream, str) or not _ID32.match(stream):
         return None
     announced = points if isinstance(points, tuple) else ()
-    return RequestHeader(
-        stream, tuple(point for point in POINTS if point in announced), _stamp(members.get("accept-stamp"))
-    )
+    known = tuple(point for point in POINTS if point in announced)
+    return RequestHeader(stream, known, _stamp(members.get("accept-stamp")), members.get("key", True) is True)
 
 
 def parse_response(value: str) -> ResponseHeader | None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness import runtime as _runtime
 from streamwitness.digests import KEY_BYTES
-from streamwitness.headers import ResponseHeader, format_request, parse_response
+from streamwitness.headers import ResponseHeader, format_request, parse_request, parse_response
 from streamwitness.observer import BodyObserver
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
@@ -95,11 +95,14 @@ class ClientHook:
             return
         if not is_gateway(url, settings.origins):
             return
-        stream, points = secrets.token_hex(16), _points(url.path)
+        # an application that resumes says itself which stream, and how it would have it numbered (`resume.py`)
+        own = parse_request(request.headers.get(HEADER, ""))
+        stream, points = own.id if own is not None else secrets.token_hex(16), _points(url.path)
         if not _runtime.current().sampled(stream):  # decided here, for this client is the first witness
             request.extensions[_LEFT_OUT] = True
             return
-        made = Announcement(stream, points, format_request(stream, points, _accepts(url.path, settings.mode)))
+        stamp = own.stamp if own is not None else _accepts(url.path, settings.mode)
+        made = Announcement(stream, points, format_request(stream, points, stamp))
         request.headers[HEADER] = made.value
         request.extensions[_ANNOUNCED] = made
 

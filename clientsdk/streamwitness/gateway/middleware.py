@@ -106,12 +106,12 @@ class StreamWitness:
         """The stream that a request asks to be continued, if it is kept; else a new one, which says what it is not."""
         asked = parse_event_id(value_of(scope["headers"], _LAST_EVENT_ID)) if header is not None else None
         if header is None or asked is None:
-            return _Request(GatewayExchange(runtime, header))
+            return _Request(GatewayExchange(runtime, header), header)
         follower = self._shelf.find(header.id, *asked, scope) if self._shelf is not None else None
         if follower is not None:
-            return _Request(GatewayExchange(runtime, header, follower.identity), follower)
+            return _Request(GatewayExchange(runtime, header, follower.identity), header, follower)
         anew = replace(header, id=secrets.token_hex(16))
-        return _Request(GatewayExchange(runtime, anew), linked=header.id)
+        return _Request(GatewayExchange(runtime, anew), anew, linked=header.id)
 
     def _end_open_answers(self) -> None:
         for answer in tuple(self._open):
@@ -132,6 +132,7 @@ class _Request:
     """What is known of a request before the app is called."""
 
     exchange: GatewayExchange
+    header: RequestHeader | None
     follower: Follower | None = None
     """What answers instead of the app: the rest of the stream that is asked for."""
     linked: str = ""
@@ -237,7 +238,7 @@ class _Answer:
     def _begin(self, headers: list[Header]) -> list[Header]:
         exchange, request = self._exchange, self._request
         cross_origin = exchange.announced and bool(value_of(self._scope["headers"], b"origin"))
-        with_key = exchange.announced and exchange.identity.sampled
+        with_key = request.header is not None and request.header.key and exchange.identity.sampled
         self._stamp = self._stamping(headers)
         head = announced(
             headers, exchange.identity, with_key=with_key, cross_origin=cross_origin,
