@@ -9,14 +9,20 @@ STREAM_TYPES: Final = {
     "application/x-ndjson": "ndjson",
     "application/ndjson": "ndjson",
     "application/jsonl": "ndjson",
+    "application/x-jsonl": "ndjson",
+    "application/jsonlines": "ndjson",
     "application/x-jsonlines": "ndjson",
     "application/stream+json": "ndjson",
     "application/vnd.amazon.eventstream": "eventstream",
 }
 """Media type → framing (semconv.FRAMINGS), for the types that nothing but streams of events have."""
 
-STREAM_PATHS: Final = ((":streamGenerateContent", "application/json", "json_array"),)
-"""End of the path, media type, framing: streams in a type that other answers have too (Gemini without `alt=sse`)."""
+STREAM_PATHS: Final = (
+    (":streamGenerateContent", "application/json", "json_array"),
+    (":serverStreamingPredict", "application/json", "json_array"),
+)
+"""End of the path, media type, framing: streams in a type that other answers have too (Gemini without `alt=sse`,
+Vertex AI's prediction)."""
 
 
 def framing_of(path: str, content_type: str) -> str | None:
