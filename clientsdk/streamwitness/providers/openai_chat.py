@@ -19,6 +19,9 @@ One `data:` event is one JSON chunk, then `[DONE]`. What a chunk says:
 Only what is not empty counts. `[DONE]` is neither necessary nor sufficient: a response is complete when every choice
 seen has a finish other than an error. A finish is provisional (content may follow, and the last one stands), but a
 later null never takes it back. How many choices were asked for is not known here.
+
+Not understood (`other`): audio, log probabilities, citations and annotations, filters' results, `reasoning_details`,
+timings; Workers AI's own events (`response`), OpenAI's older `/v1/completions`.
 """
 
 from __future__ import annotations
