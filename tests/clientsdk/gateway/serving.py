@@ -106,11 +106,11 @@ class Gate:
             self._loop.call_soon_threadsafe(self._opened.set)
 
 
-def leave_after(port: int, text: bytes, *, reset: bool) -> None:
+def leave_after(port: int, text: bytes, *, reset: bool, query: str = "") -> None:
     """A client that goes away once it has read `text`: with a FIN, or with a RST."""
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.settimeout(20)
-        client.sendall(f"POST {PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}".encode())
+        client.sendall(f"POST {PATH}{query} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}".encode())
         seen = b""
         while text not in seen:
             seen += client.recv(65536)
