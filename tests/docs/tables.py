@@ -23,6 +23,7 @@ from streamwitness_analyzer.style import Style
 from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
 from streamwitness_collector.metrics import OUTCOMES, Metrics
 from streamwitness_collector.otlp import REASONS
+from tests.docs import profiles
 from tests.docs.markdown import ROOT, files, generated, renewed, table, ticks
 from tests.docs.setups import FAULTS, SETUPS, cell, knowledge, verdict
 
@@ -191,6 +192,10 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "collector_metrics": _collector_metrics,
     "outcomes": _outcomes,
     "reasons": _reasons,
+    "profiles": profiles.profiles,
+    "profile_details": profiles.details,
+    "envelope_kinds": profiles.kinds,
+    "envelope_problems": profiles.problems,
 }
 """Name of a generated part → what makes it."""
 

@@ -107,7 +107,11 @@ KNOWN: Final[dict[str, Known]] = {
     "ollama": Known("ollama:Ollama", ("/api/chat", "/api/generate"), (b'"done"',)),
     "tgi_raw": Known("tgi_raw:TgiRaw", ("/generate_stream",), (b'"generated_text"',)),
     "vllm_raw": Known("vllm_raw:VllmRaw", ("/generate",)),
-    "dashscope": Known("dashscope:DashScope", ("/generation",), (b'"request_id"',)),
+    "dashscope": Known(
+        "dashscope:DashScope",
+        ("/text-generation/generation", "/multimodal-generation/generation"),
+        (b'"request_id"',),
+    ),
     "dashscope_delta": Known("dashscope:DashScopeDelta"),
     "generic": Known("generic:Generic", ("",)),
 }

@@ -36,10 +36,8 @@ from .base import MAX_TRACKED, JsonProfile, count, label, line_of, piece, readin
 from .objects import canonical, fields, utf8
 from .shapes import Shape
 
-PATHS: Final = (
-    "/services/aigc/text-generation/generation",
-    "/services/aigc/multimodal-generation/generation",
-)
+PATHS: Final = ("/text-generation/generation", "/multimodal-generation/generation")
+"""Where its streams are asked for, below `/api/v1/services/aigc`."""
 FINISHES: Final = {"stop": "stop", "length": "length", "tool_calls": "tool_calls", "content_filter": "content_filter"}
 """`finish_reason` → canonical; any other is `other`."""
 NO_FINISH: Final = frozenset(("", "null"))

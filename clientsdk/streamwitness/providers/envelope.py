@@ -20,6 +20,9 @@ Every event has the stream's id and the next number, `seq`, from 0; `upstream` i
 was made from. A response is complete when the completion has come, its number and `last` are the count of the events
 before it and its checksum is that of what was read: one that lost, doubled or moved an event is not. What an event says
 never depends on those before it, so that a loss shows once.
+
+Not understood (`other`): kinds that are not listed, so that a later one disturbs no reader; which kind may follow which
+is judged by the envelope's reader (streamwitness.envelope), not here.
 """
 
 from __future__ import annotations

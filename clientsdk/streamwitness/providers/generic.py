@@ -3,6 +3,14 @@
 The content of a piece is the canonical form of the data field where that is JSON (so that an application that
 decodes it can be compared with the bytes on the wire), else the field itself. `[DONE]` is the terminal, and no content:
 most readers keep it to themselves. Completion is unknown.
+
+    event                              part        slot
+      [DONE]                           terminal    -
+      data that is not empty           other       0/other/0
+      anything else                    other       -
+
+Not understood: everything. Losses and additions of events are found; translations cannot be compared, and neither
+tokens nor endings are known. A gateway that speaks a protocol of its own can use the project's envelope instead.
 """
 
 from __future__ import annotations
