@@ -15,7 +15,7 @@ from . import semconv
 
 if TYPE_CHECKING:
     from . import envelope, gateway, testing
-    from .client import applied, instrument, watch
+    from .client import applied, instrument, uninstrument, watch
     from .client.identify import stream_id
     from .client.resume import Checkpoint
     from .runtime import configure, flush, shutdown
@@ -36,6 +36,7 @@ __all__ = [
     "shutdown",
     "stream_id",
     "testing",
+    "uninstrument",
     "watch",
 ]
 
@@ -48,6 +49,7 @@ _HOMES: Final = {
     "instrument": "client",
     "shutdown": "runtime",
     "stream_id": "client.identify",
+    "uninstrument": "client",
     "watch": "client",
 }
 """Name → the module here that defines it; other names of `__all__` are modules themselves."""
