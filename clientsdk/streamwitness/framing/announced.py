@@ -20,9 +20,10 @@ STREAM_TYPES: Final = {
 STREAM_PATHS: Final = (
     (":streamGenerateContent", "application/json", "json_array"),
     (":serverStreamingPredict", "application/json", "json_array"),
+    ("/generate", "", "ndjson"),
 )
 """End of the path, media type, framing: streams in a type that other answers have too (Gemini without `alt=sse`,
-Vertex AI's prediction)."""
+Vertex AI's prediction), or in none (vLLM's demonstration server names no type for its lines)."""
 
 
 def framing_of(path: str, content_type: str) -> str | None:

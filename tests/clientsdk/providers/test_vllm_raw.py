@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from streamwitness import semconv as sc
-from streamwitness.framing import FRAMINGS
+from streamwitness.framing import FRAMINGS, framing_of
 from streamwitness.providers.vllm_raw import VllmRaw
 
 
@@ -26,6 +26,13 @@ def test_lines_as_the_server_writes_them() -> None:
 
     assert [reading.pieces[0].content.decode() for reading in readings] == ["ÿ", "ÿÿ", "ÿÿÿ"]
     assert profile.complete is None
+
+
+def test_a_body_without_a_type_is_lines_at_its_path_only() -> None:
+    """The server names no content type; elsewhere a body without one is no stream."""
+    assert framing_of("/generate?x=1", "") == "ndjson"
+    assert framing_of("/generate", "application/json") is None
+    assert framing_of("/other", "") is None
 
 
 def test_more_texts_than_are_plausible_are_read_all_the_same() -> None:
