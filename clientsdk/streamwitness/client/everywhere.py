@@ -12,6 +12,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -21,6 +22,27 @@ from .tap import safely
 
 Patch = Callable[[ModuleType, "Patches"], None]
 """Patches the classes of an imported package."""
+
+
+_carrying: ContextVar[Carrying | None] = ContextVar("streamwitness_carrying", default=None)
+
+
+class Carrying:
+    """Around the sending of a request: what another library of ours does meanwhile is its transport, and not observed.
+
+    One body has one tap, the outermost (openai's client over aiohttp is an httpx2 client over an aiohttp session).
+    Tasks that outlive the sending are free again.
+    """
+
+    __slots__ = ("_token", "over")
+
+    def __enter__(self) -> None:
+        self.over = False
+        self._token = _carrying.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        self.over = True
+        _carrying.reset(self._token)
 
 
 class Patches:
@@ -46,8 +68,9 @@ class Patches:
         self._replaced.append((owner, name, original, replacement))
 
     def adopt(self, client: Any) -> None:
-        """Hook a client that nobody has hooked yet, because it is being used."""
-        if self.live and client not in self._adopted:
+        """Hook a client that nobody has hooked yet, because it is being used; not as another one's transport."""
+        carrying = _carrying.get()
+        if self.live and client not in self._adopted and (carrying is None or carrying.over):
             self._instrument(client)
             self._adopted.add(client)
 

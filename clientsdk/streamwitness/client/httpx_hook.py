@@ -17,7 +17,7 @@ from typing import Any, Final
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import SERVER_ADDRESS, STATUS_CODE
 
-from .everywhere import Patches
+from .everywhere import Carrying, Patches
 from .tap import Tap, safely
 
 Request = Any
@@ -65,7 +65,8 @@ def everywhere(module: ModuleType, patches: Patches) -> None:
         @wraps(send)
         def sending_sync(client: Any, *args: Any, **kwargs: Any) -> Any:
             safely("client.everywhere", lambda: _adopt(client, patches))
-            return send(client, *args, **kwargs)
+            with Carrying():
+                return send(client, *args, **kwargs)
 
         return sending_sync
 
@@ -73,7 +74,8 @@ def everywhere(module: ModuleType, patches: Patches) -> None:
         @wraps(send)
         async def sending_async(client: Any, *args: Any, **kwargs: Any) -> Any:
             safely("client.everywhere", lambda: _adopt(client, patches))
-            return await send(client, *args, **kwargs)
+            with Carrying():
+                return await send(client, *args, **kwargs)
 
         return sending_async
 

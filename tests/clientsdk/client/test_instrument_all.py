@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anthropic
 import httpx
 import httpx2
@@ -163,6 +164,23 @@ def test_a_gateways_upstream_client_is_not_observed_as_a_client(first: str, sink
         finally:
             uninstrument()
     assert sink.blocks == []
+
+
+@pytest.mark.anyio
+async def test_a_client_over_another_librarys_transport_is_observed_once(everything: None, sink: MemorySink) -> None:
+    """openai over aiohttp: an httpx2 client whose transport is an aiohttp session."""
+    with RawServer(stream([CHAT.body])) as server:
+        http = openai.DefaultAioHttpClient()
+        async with openai.AsyncOpenAI(api_key="k", base_url=server.url + "/v1", http_client=http) as client:
+            async for _ in await client.chat.completions.create(model="m", messages=[], stream=True):
+                pass
+        async with aiohttp.ClientSession() as session, session.post(server.url + PATH) as response:
+            await response.read()
+    assert [(block.point, block.extra["stream.client"]) for block in sink.blocks if block.final] == [
+        ("wire", "openai"),
+        ("parsed", "openai"),
+        ("wire", "aiohttp"),
+    ]
 
 
 def test_a_failing_patch_leaves_the_host_alone(monkeypatch: pytest.MonkeyPatch, sink: MemorySink) -> None:
