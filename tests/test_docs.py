@@ -164,6 +164,15 @@ def test_links_resolve(name: str) -> None:
             assert anchor in markdown.anchors(there.read_text()), link
 
 
+def test_promises_are_tried() -> None:
+    """The tests that docs/design.md §5 names for each promise of a recorder are there."""
+    section = (ROOT / "docs/design.md").read_text().partition("## 5.")[2].partition("## 6.")[0]
+    named = re.findall(r"`((?:tests/|\w+/)?test_\w+\.py)`", section)
+    homes = (ROOT, ROOT / "tests/clientsdk")
+    assert len(named) > 9
+    assert [name for name in named if not any((home / name).is_file() for home in homes)] == []
+
+
 def commands_in(name: str) -> Iterator[list[str]]:
     """The command lines of the `sh` blocks of a file, without variables set before them."""
     for block in markdown.code((ROOT / name).read_text(), "sh"):
