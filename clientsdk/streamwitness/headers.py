@@ -39,7 +39,7 @@ Member = str | int | bool | tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class RequestHeader:
     """What a client hook announces: the stream id that it proposes, which points it will testify for, and how the
-    events may be numbered (`accept-stamp`). `key` is false where nobody would take the stream's key off the response."""
+    events may be numbered. `key` is false where nobody would take the stream's key off the response."""
 
     id: str
     points: tuple[Point, ...]
