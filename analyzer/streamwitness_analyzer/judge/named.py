@@ -236,7 +236,7 @@ def _told_losses(told: Mapping[int, str]) -> Iterable[Change]:
     """Losses that the reducer itself reports, neighbours together."""
     for result, kind in LOSSES.items():
         positions = sorted(p for p, r in told.items() if r == result)
-        for run in _runs(positions, sorted(told)):
+        for run in runs(positions, sorted(told)):
             span = (run[0], run[-1])
             yield Change(kind, len(run), True, "before", span, span, True, note=f"reported as {result}")
 
@@ -250,9 +250,9 @@ def _absent(a: Record, content: Mapping[int, int], naming: Naming, b: Record, pe
     missing = [p for p in sorted(content) if p <= due and p not in naming.results and not naming.unknown(p)]
     late = not ended or naming.late
     last = max(content, default=-1) if ended and a.closed else -1
-    runs = [_run(run, run[-1] == last, late) for run in _runs(missing, sorted(content))]
+    absent = [_run(run, run[-1] == last, late) for run in runs(missing, sorted(content))]
     unnamed = {p: size for p, size in content.items() if p not in naming.results}
-    return [*runs, *(change for run in naming.lost for change in _skipped(run, unnamed, late))]
+    return [*absent, *(change for run in naming.lost for change in _skipped(run, unnamed, late))]
 
 
 def _skipped(run: Lost, unnamed: Mapping[int, int], late: bool) -> Iterable[Change]:
@@ -272,16 +272,16 @@ def _run(run: list[int], at_end: bool, late: bool) -> Change:
     return Change(kind, len(run), not late, "before", span, span, True)
 
 
-def _runs(missing: list[int], candidates: list[int]) -> list[list[int]]:
+def runs(missing: Sequence[int], candidates: Sequence[int]) -> list[list[int]]:
     """Missing positions grouped where no other candidate stands between two of them."""
     rank = {position: i for i, position in enumerate(candidates)}
-    runs: list[list[int]] = []
+    found: list[list[int]] = []
     for position in missing:
-        if runs and rank[position] == rank[runs[-1][-1]] + 1:
-            runs[-1].append(position)
+        if found and rank[position] == rank[found[-1][-1]] + 1:
+            found[-1].append(position)
         else:
-            runs.append([position])
-    return runs
+            found.append([position])
+    return found
 
 
 def _repeated(naming: Naming) -> Iterable[Change]:
@@ -306,7 +306,7 @@ def _displaced(naming: Naming) -> Iterable[Change]:
     """Events applied after later ones: the fewest that must move to restore the order."""
     times = Counter(naming.order)
     order = [p for p in naming.order if times[p] == 1 and naming.results[p][0] in USED]
-    kept = _longest_rising(order)
+    kept = longest_rising(order)
     moved = [p for p in order if p not in kept]
     if moved:
         span = (min(moved), max(moved))
@@ -314,7 +314,7 @@ def _displaced(naming: Naming) -> Iterable[Change]:
         yield Change("reorder", len(moved), exact, "before", span, span)
 
 
-def _longest_rising(order: list[int]) -> frozenset[int]:
+def longest_rising(order: Sequence[int]) -> frozenset[int]:
     """A longest rising subsequence (patience sorting)."""
     tops: list[int] = []
     piles: list[tuple[int, int]] = []

@@ -13,6 +13,7 @@ from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
 from .handed import judge_handed_on
 from .named import Named, carrying, compare_named
+from .numbered import judge_numbered
 from .parts import MISREAD, ends_with_terminal, may_go_on_behind_terminal, misframed, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
@@ -113,6 +114,8 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
 
 def _transport(before: Record, after: Record, peer: bool) -> Hop:
     hop = judge_views(View(before, "payload"), View(after, "payload"), peer=peer)
+    if hop.status != "intact" and (numbered := judge_numbered(before, after, peer=peer)) is not None:
+        return numbered
     if hop.status != "faulty" or peer or not _rewritten(before, after):
         return hop
     span = (0, max(0, after.events - 1))

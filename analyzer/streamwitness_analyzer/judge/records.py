@@ -17,11 +17,13 @@ from streamwitness.semconv import (
     CLIENT_ENDS,
     DROPPED_BLOCKS,
     EGRESS_ENDS,
+    FIRST_NUMBER,
     OBSERVER_FAULT,
     PARTS,
     POINTS,
     ROLE_POINTS,
     ROLES,
+    STAMPED,
     Point,
 )
 
@@ -96,6 +98,12 @@ class Record:
         if not self.blocks:
             return "none"
         return "full" if self.closed and not self.lost else "partial"
+
+    @property
+    def first_number(self) -> int | None:
+        """The number in the stream of the first event that left the gateway here; None where it numbered none."""
+        first = self.told(FIRST_NUMBER) if self.told(STAMPED) is not None else None
+        return first if isinstance(first, int) else 0 if self.told(STAMPED) is not None else None
 
     def total(self, name: str) -> int:
         """A cumulative counter through the last block held."""

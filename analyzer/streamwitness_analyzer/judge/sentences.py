@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from streamwitness.semconv import COMPONENTS, PROVIDER_NAME
+from streamwitness.semconv import COMPONENTS, LINKED, PROVIDER_NAME, UPSTREAM_HOLES
 
 from . import words
 from .endings import Row
@@ -73,6 +73,7 @@ def why(
     found: Sequence[Finding],
     missing: Sequence[tuple[str, str]],
     excess: int,
+    doubts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
@@ -84,6 +85,7 @@ def why(
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {step.hop.reason}")
     unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
+    unknown += doubts
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
     return {
@@ -108,7 +110,7 @@ def _stopped_at_the_source(row: Row, main: Path | None) -> dict[str, str]:
 # --------------------------------------------------------------------------- notes
 
 
-def notes(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:
+def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[dict[str, Any]]:
     """What is no fault, and yet should be known."""
     notes: list[dict[str, Any]] = []
     if main is not None:
@@ -118,6 +120,9 @@ def notes(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:
             notes.append(_note("short_by_design", 1, reason))
         if _unterminated(main):
             notes.append(_note("no_terminator", 1))
+        notes += _numbering(main)
+    if recovered:
+        notes.append(_note("recovered", recovered))
     superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
     if superseded:
         notes.append(_note("superseded", len(superseded)))
@@ -143,6 +148,15 @@ def _unterminated(path: Path) -> bool:
     first = path.records[0] if path.records else None
     provider = first.told(PROVIDER_NAME) if first else None
     return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
+
+
+def _numbering(path: Path) -> list[dict[str, Any]]:
+    """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
+    first = path.records[0] if path.records else None
+    holes = first.told(UPSTREAM_HOLES) if first is not None else None
+    notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
+    linked = next((text for r in path.records if isinstance(text := r.told(LINKED), str)), None)
+    return notes + ([_note("linked", 1, linked)] if linked else [])
 
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import CLIENT, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
 from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 
-from . import waste, words
+from . import together, waste, words
 from .cells import alone, draw
 from .counting import counts
 from .endings import OPEN, Row, ending_of
@@ -26,12 +27,15 @@ _PROVEN: Final = frozenset(("certain", "narrowed"))
 def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
     """The verdict on one stream's testimony. Before the settlement nothing in it rests on silence."""
     every = [path for exchange in testimony.exchanges for path in paths(exchange)]
-    found = [finding for path in every for finding in findings_of(path) if _stands(finding, path, testimony, settled)]
-    found = list({finding.key: finding for finding in found}.values())
+    sorted_ = _findings(every, testimony, settled)
+    found = [*sorted_.standing, *sorted_.open]
     main = _main(every)
-    ending = _row(main, settled)
+    ending = _ends(main, every, settled)
     missing = _missing(testimony.exchanges)
-    integrity = _integrity(every, found, missing, settled and not excess)
+    doubts = together.doubts(every)
+    integrity = _integrity(every, sorted_.standing, missing, settled and not excess)
+    if integrity == "intact" and (doubts or sorted_.open):
+        integrity = "unproven"
     sent, used = counts(main) if main else (None, None)
     return {
         "stream": blocks[0].stream if blocks else "",
@@ -43,9 +47,9 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         **said(ending, integrity, found, main),
         "confidence": _confidence(found),
         "findings": [finding.document() for finding in found],
-        "notes": notes(every, main),
+        "notes": notes(every, main, sum(finding.fault.change.count for finding in sorted_.recovered)),
         "points": _points(testimony.exchanges, every),
-        "why": why(ending, every, main, found, missing, excess),
+        "why": why(ending, every, main, found, missing, excess, doubts),
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},
@@ -54,18 +58,49 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     }
 
 
+@dataclass(slots=True)
+class _Found:
+    """Findings that stand, those that a later exchange made good again, and those of which that is not known."""
+
+    standing: list[Finding] = field(default_factory=list)
+    recovered: list[Finding] = field(default_factory=list)
+    open: list[Finding] = field(default_factory=list)
+
+
+def _findings(every: Sequence[Path], testimony: Testimony, settled: bool) -> _Found:
+    found, seen = _Found(), set[object]()
+    into = {"recovered": found.recovered, "unknown": found.open, "lost": found.standing}
+    for path in every:
+        for finding in findings_of(path):
+            if finding.key not in seen and _stands(finding, path, testimony, settled):
+                seen.add(finding.key)
+                into[together.recovery(finding.fault, path, every)].append(finding)
+    return found
+
+
 def _stands(finding: Finding, path: Path, testimony: Testimony, settled: bool) -> bool:
     """Whether nothing later can take the finding back: what was read on may be for an exchange that resumes."""
     resumed = any(exchange.attempt > path.exchange.attempt for exchange in testimony.exchanges)
     return finding.fault.change.kind != waste.KIND or (settled and not resumed)
 
 
-def _row(main: Path | None, settled: bool) -> Row:
+def _ends(main: Path | None, every: Sequence[Path], settled: bool) -> Row:
+    """The ending, where a gateway that blames its source may have another gateway for one."""
+    row = _row(main, every, settled)
+    if main is None:
+        return row
+    rows = [(path, _row(path, every, settled)) for path in every if path is not main]
+    return together.told_from_behind(row, main, every, rows)
+
+
+def _row(main: Path | None, every: Sequence[Path], settled: bool) -> Row:
     """The line of the endings table; nobody on any path: only silence."""
     if main is None:
         return ending_of("none", "none", "none") if settled else OPEN
-    ends = (ingress_state(main), egress_state(main), client_state(main, settled=settled))
-    return ending_of(*ends, settled=settled)
+    upstream = ingress_state(main)
+    if upstream == "none" and main.exchange.attempt:  # the rest of an answer: its upstream is that of the beginning
+        upstream = together.upstream_state(main, every)
+    return ending_of(upstream, egress_state(main), client_state(main, settled=settled), settled=settled)
 
 
 def _main(every: Sequence[Path]) -> Path | None:

@@ -98,6 +98,9 @@ NOTES: Final = {
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",
     "no_terminator": "The answer finished, but no terminator followed.",
+    "recovered": "{count} lost on the way came by a later exchange; nobody lacks them.",
+    "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
+    "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
     "recut": "The gateway cut the same content into other events.",
 }
 """Note → sentence; notes are no faults."""

@@ -1,0 +1,77 @@
+"""Gateway out → client where the events came with numbers: no guess about which of two equal events was lost.
+
+A number is the event's place in the stream as it left the gateway (docs/design.md §2), so the client's record names
+the events of the gateway's. Asked only where the digests differ, and answered only where every row of both is held
+and every number is one that was given: else the digests decide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from streamwitness.semconv import MISSING
+
+from .change import Change, Hop
+from .named import longest_rising, runs
+from .records import Record
+from .view import View
+
+
+def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
+    """The hop by its numbers; None where they do not tell everything."""
+    first = before.first_number
+    if first is None or before.held != "full" or after.held != "full":
+        return None
+    order = [number - first for number in _numbers(after)]
+    if len(order) != after.events or any(not 0 <= place < before.events for place in order):
+        return None
+    changes = [*_missing(order, before, peer), *_again(order), *_moved(order), *_changed(order, before, after)]
+    if changes:
+        return Hop("faulty", tuple(changes))
+    reach = max(order, default=-1) + 1
+    return Hop("intact", prefix=reach, unread=before.events - reach)
+
+
+def _numbers(record: Record) -> list[int]:
+    """The number of each event; -1 (none that was given) where it has none."""
+    found: list[int] = []
+    for block in record.blocks:
+        column = block.columns().get("sequence") if block.rows is not None else None
+        found += [-1 if n == MISSING else n for n in column or [MISSING] * block.row_count]
+    return found
+
+
+def _missing(order: Sequence[int], before: Record, peer: bool) -> Iterator[Change]:
+    """Events that never came, although the client read on beyond them (or to the end)."""
+    here = set(order)
+    due = before.events if peer else max(order, default=-1) + 1
+    for run in runs([place for place in range(due) if place not in here], range(before.events)):
+        span = (run[0], run[-1])
+        kind = "tail" if span[1] == before.events - 1 else "gap"
+        yield Change(kind, len(run), True, "before", span, span, True)
+
+
+def _again(order: Sequence[int]) -> Iterator[Change]:
+    for place, count in sorted(Counter(order).items()):
+        if count > 1:
+            yield Change("duplicate", count - 1, True, "before", (place, place), (place, place), True)
+
+
+def _moved(order: Sequence[int]) -> Iterator[Change]:
+    """Events that came after later ones: the fewest that must move to restore the order."""
+    once = list(dict.fromkeys(order))
+    moved = sorted(set(once) - longest_rising(once))
+    if moved:
+        span = (moved[0], moved[-1])
+        yield Change("reorder", len(moved), len(moved) == 1, "before", span, span)
+
+
+def _changed(order: Sequence[int], before: Record, after: Record) -> Iterator[Change]:
+    """Events that came under their number with other bytes."""
+    there, here = View(before, "payload").values, View(after, "payload").values
+    known = [(place, there[place], value) for place, value in zip(order, here, strict=True)]
+    differ = {place for place, sent, came in known if sent != came and None not in (sent, came)}
+    for run in runs(sorted(differ), range(before.events)):
+        span = (run[0], run[-1])
+        yield Change("corrupt", len(run), True, "before", span, span, True)

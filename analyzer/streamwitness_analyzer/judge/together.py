@@ -1,0 +1,171 @@
+"""Several exchanges of one stream: each is judged by itself, and this says what holds between them.
+
+A client that comes back is given the rest of its answer by a further exchange (`attempt`); a gateway behind a gateway
+answers with an exchange of its own (`hop`). Events of two exchanges are compared by the numbers that a gateway gave
+them (`stream.first`), or by the sums of everything, and never accuse anybody: what does not add up is unproven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+from streamwitness.sums import P, power
+
+from .attribute import Fault
+from .endings import Row
+from .path import Path
+from .records import Record
+from .states import egress_state, ingress_state
+from .view import View, same_run
+
+Recovery = Literal["recovered", "lost", "unknown"]
+_ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
+_REST: Final = "what a further exchange was given is not known to be what the gateway had read"
+_BETWEEN: Final = "what one gateway sent is not known to be what the other one read"
+
+
+def later(path: Path, every: Sequence[Path]) -> list[Path]:
+    """Paths of the exchanges that continued this one at the same gateway, in order."""
+    here = path.exchange
+    found = [p for p in every if p.exchange.hop == here.hop and p.exchange.attempt > here.attempt]
+    return sorted(found, key=lambda p: p.exchange.attempt)
+
+
+# --------------------------------------------------------------------------- recovered
+
+
+def recovery(fault: Fault, path: Path, every: Sequence[Path]) -> Recovery:
+    """Whether the end of an exchange that the transport lost came by a later one, event for event."""
+    following = later(path, every)
+    if fault.change.kind != "tail" or (fault.seen.point, fault.missing.point) != ("egress", "wire") or not following:
+        return "lost"
+    first = fault.seen.first_number
+    if first is None or not fault.seen.closed:
+        return "unknown"
+    told = [_came_again(fault, first, other) for other in following]
+    return "recovered" if True in told else "unknown" if None in told else "lost"
+
+
+def _came_again(fault: Fault, first: int, other: Path) -> bool | None:
+    """Whether this exchange brought all that was lost; None where that is not known."""
+    egress = other.record("egress")
+    step = next((s for s in other.steps if s.before is egress and s.after.point == "wire"), None)
+    begins = egress.first_number if egress is not None and egress.closed else None
+    if egress is None or step is None or begins is None or step.hop.status == "unproven":
+        return None
+    skipped = begins - first
+    length = fault.seen.events - skipped
+    if not 0 <= skipped <= fault.change.span[0] or step.hop.prefix < length or egress.events < length:
+        return False
+    return same_run(View(fault.seen, "payload"), skipped, View(egress, "payload"), 0, length)
+
+
+# --------------------------------------------------------------------------- what is not proven between exchanges
+
+
+def doubts(every: Sequence[Path]) -> list[str]:
+    """Why not everything between the exchanges is proven; empty where it is, or where there is only one."""
+    if len({path.exchange.id for path in every}) < 2:
+        return []
+    found = [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
+    found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
+    return list(dict.fromkeys(found))
+
+
+def _continues(path: Path, every: Sequence[Path]) -> bool:
+    """Whether this exchange and those before it are together what the upstream brought, as far as it was due."""
+    chain = _chain(path, every)
+    legs = [p.upstream.leg for p in chain if p.upstream.leg is not None]
+    if not legs and not any("ingress" in p.exchange.expected for p in chain):
+        return True  # nothing was ever to be seen upstream
+    parts = [p.record("egress") for p in chain]
+    if len(legs) != 1 or legs[0].own_end or not legs[0].closed:
+        return False
+    together = _together([record for record in parts if record is not None and record.closed])
+    if together is None or None in parts:
+        return False
+    n, o = together
+    whole = View(legs[0], "semantic")
+    last = parts[-1]
+    due = last is None or last.end == "eof"
+    return (whole.n, whole.o) == together if due else n <= whole.n and whole.prefix[n] == o
+
+
+def _chain(path: Path, every: Sequence[Path]) -> list[Path]:
+    """The exchanges of this gateway up to this one, one path each."""
+    here = {
+        p.exchange.id: p
+        for p in every
+        if p.exchange.hop == path.exchange.hop and p.exchange.attempt <= path.exchange.attempt
+    }
+    return sorted(here.values(), key=lambda p: p.exchange.attempt)
+
+
+def _together(parts: Sequence[Record]) -> tuple[int, int] | None:
+    """Count and order sum of the judged events of several exchanges, each up to where the next one begins."""
+    n = o = 0
+    for i, record in enumerate(parts):
+        first, view = record.first_number, View(record, "semantic")
+        follows = parts[i + 1].first_number if i + 1 < len(parts) else None
+        if first is None or not view.digests or (i + 1 < len(parts) and follows is None):
+            return None
+        places = view.n if follows is None else _places_before(view, follows - first)
+        part = view.o if follows is None else None if places is None else view.prefix[places]
+        if places is None or part is None:
+            return None
+        n, o = n + places, (o + part * power(n)) % P
+    return n, o
+
+
+def _places_before(view: View, position: int) -> int | None:
+    """How many judged events stand before this position; None where rows are lost."""
+    if not 0 <= position <= view.record.events or None in view.positions:
+        return None
+    return sum(1 for p in view.positions if p is not None and p < position)
+
+
+def upstream_state(main: Path, every: Sequence[Path]) -> str:
+    """How the upstream of an exchange that continues another one failed, as that one told; `none` where it did not."""
+    states = [ingress_state(path) for path in _chain(main, every) if path is not main]
+    failed = [state for state in states if state not in ("none", "complete", "stopped")]
+    return failed[-1] if failed and egress_state(main) != "complete" else "none"
+
+
+# --------------------------------------------------------------------------- a gateway behind a gateway
+
+
+def _behind(path: Path, every: Sequence[Path]) -> list[Path]:
+    """Paths of other gateways that this one may have read from."""
+    here = path.exchange
+    return [
+        p
+        for p in every
+        if p.exchange.id != here.id and p.exchange.attempt == here.attempt and (p.exchange.hop < here.hop)
+    ]
+
+
+def _handed_over(path: Path, every: Sequence[Path]) -> bool:
+    """Whether what this gateway read is, event for event, what the one behind it sent."""
+    leg = path.upstream.leg
+    if leg is None or not leg.closed:
+        return False
+    here = View(leg, "payload")
+    sent = [p.record("egress") for p in _behind(path, every)]
+    views = [View(egress, "payload") for egress in sent if egress is not None and egress.closed]
+    return here.digests and any(view.digests and (view.n, view.o) == (here.n, here.o) for view in views)
+
+
+def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence[tuple[Path, Row]]) -> Row:
+    """The ending where a gateway blames its source, and that is, or may be, another gateway.
+
+    `rows` are the endings of the other paths, each as it told by itself.
+    """
+    alone = all(p.exchange.attempt != main.exchange.attempt or p.exchange.id == main.exchange.id for p in every)
+    if row.by != "source" or row.ending in (None, "completed") or (alone and not main.exchange.hop):
+        return row
+    behind = [other for path, other in rows if path in _behind(main, every)]
+    if len(behind) == 1 and behind[0].by in ("source", "gateway") and behind[0].ending != "completed":
+        return behind[0]
+    return replace(row, by=None, reason=_ELSEWHERE)
