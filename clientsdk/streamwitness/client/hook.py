@@ -15,8 +15,10 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness import runtime as _runtime
 from streamwitness.digests import KEY_BYTES
+from streamwitness.framing import framing_of
 from streamwitness.headers import ResponseHeader, format_request, parse_request, parse_response
 from streamwitness.observer import BodyObserver
+from streamwitness.providers import PROFILES
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
 from streamwitness.stamping import reader as stamp_reader
@@ -129,7 +131,7 @@ class ClientHook:
         points = announced.points if announced else _points(path)
         # A gateway that answered testifies as well: without its record the verdict must wait, then stay unproven.
         expected: tuple[Point, ...] = (*points, "egress") if header is not None else points
-        named = profile_named(path, settings.profiles)
+        named = profile_named(path, settings.profiles) or _format(path, content_type)
         witness = Witness(identity, runtime.sink, level=level, expected=expected, host=host_span())
         observer = witness.body(
             "wire", path=path, content_type=content_type, client=_client(path, self._library), named=named
@@ -173,6 +175,13 @@ def _accepts(path: str, mode: Mode) -> Stamp:
 def _client(path: str, library: str) -> str:
     reading = _reading(path)
     return reading.client if reading is not None else library
+
+
+def _format(path: str, content_type: str) -> str | None:
+    """The format that the SDK's parser reads, so that both points read the same; not where it is wrapped in another."""
+    reading = parser.get()
+    known = reading is not None and reading.profile in PROFILES and framing_of(path, content_type) == "sse"
+    return reading.profile if reading is not None and known else None
 
 
 def _content_type(response: Any, path: str) -> str | None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import struct
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +21,7 @@ from streamwitness.semconv import ALL_PARTS, ERROR, PING
 from streamwitness.testing import MemorySink
 from tests.clientsdk.client.adapters import each, now
 from tests.clientsdk.client.contract import MESSAGES
-from tests.clientsdk.client.raw_server import CANARY, RawServer, cut, stream, wait_for_client
+from tests.clientsdk.client.raw_server import CANARY, RawServer, cut, head, stream, wait_for_client
 
 pytestmark = pytest.mark.anyio
 
@@ -159,6 +163,44 @@ async def test_vertex_shares_it(asynchronous: bool, sink: MemorySink) -> None:
         assert len([item async for item in each(await now(client.messages.create(**QUESTION, stream=True)))]) == 9
         await now(client.close())
     assert b":streamRawPredict" in server.requests[0]
+    wire, parsed = sink.closing("wire"), sink.closing("parsed")
+    assert (parsed.totals["events"], parsed.semantic_o, parsed.complete) == (COUNT - 1, wire.semantic_o, True)
+
+
+def _message(payload: bytes, **headers: str) -> bytes:
+    """A message of the AWS event stream."""
+    fields = b"".join(
+        b"%c%b\x07%b%b" % (len(name), name.encode(), struct.pack(">H", len(value)), value.encode())
+        for name, value in headers.items()
+    )
+    prelude = struct.pack(">II", 16 + len(fields) + len(payload), len(fields))
+    made = prelude + struct.pack(">I", zlib.crc32(prelude)) + fields + payload
+    return made + struct.pack(">I", zlib.crc32(made))
+
+
+def _chunk(event: bytes) -> bytes:
+    """An event as Bedrock wraps it."""
+    data = base64.b64encode(event.partition(b"data: ")[2].strip()).decode()
+    names = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
+    return _message(json.dumps({"bytes": data}).encode(), **names)
+
+
+@both
+async def test_bedrock_shares_it(asynchronous: bool, sink: MemorySink) -> None:
+    """Another framing and another decoder: what is parsed is what came in the messages."""
+    kind: Any = anthropic.AsyncAnthropicBedrock if asynchronous else anthropic.AnthropicBedrock
+    body = b"".join(_chunk(event) for event in MESSAGES.events)
+
+    def handle(connection: Any, _request: bytes) -> None:
+        connection.sendall(
+            head(f"Content-Length: {len(body)}", content_type="application/vnd.amazon.eventstream") + body
+        )
+
+    with RawServer(handle) as server:
+        client = instrument(kind(aws_region="r", api_key="k", base_url=server.url))
+        assert len([item async for item in each(await now(client.messages.create(**QUESTION, stream=True)))]) == 9
+        await now(client.close())
+    assert b"/invoke-with-response-stream" in server.requests[0]
     wire, parsed = sink.closing("wire"), sink.closing("parsed")
     assert (parsed.totals["events"], parsed.semantic_o, parsed.complete) == (COUNT - 1, wire.semantic_o, True)
 

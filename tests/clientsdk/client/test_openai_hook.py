@@ -205,6 +205,30 @@ async def test_every_way_to_a_stream_is_observed(sink: MemorySink) -> None:
     assert [block.totals["events"] for block in sink.at("parsed") if block.final] == [9, 9, 9, 9]
 
 
+async def test_legacy_completions_are_observed(sink: MemorySink) -> None:
+    """`completions.create`: another path and other chunks, the same parser."""
+    chunk = b'data: {"id": "c", "object": "text_completion", "created": 1, "model": "m", "choices": [%b]}\n\n'
+    texts = [chunk % b'{"index": 0, "text": "ja ", "finish_reason": null}'] * 2
+    body = [*texts, chunk % b'{"index": 0, "text": "", "finish_reason": "stop"}', DONE]
+    with RawServer(stream(body)) as server, openai.OpenAI(api_key="k", base_url=server.url + "/v1") as client:
+        answer = instrument(client).completions.create(model="m", prompt="x", stream=True)
+        assert [chunk.choices[0].text for chunk in answer] == ["ja ", "ja ", ""]
+    wire, parsed = sink.closing("wire"), sink.closing("parsed")
+    assert (wire.totals["events"], parsed.totals["events"]) == (4, 3)
+    assert (parsed.semantic_o, parsed.complete) == (wire.semantic_o, wire.complete)
+    assert "stream.observer_fault" not in parsed.extra
+
+
+async def test_azure_is_observed(sink: MemorySink) -> None:
+    """Its path is rewritten later than we look at it."""
+    with RawServer(stream()) as server:
+        client = instrument(openai.AzureOpenAI(api_key="k", azure_endpoint=server.url, api_version="v"))
+        assert len(list(client.chat.completions.create(**QUESTION))) == 9
+        client.close()
+    assert b"/openai/deployments/m/chat/completions" in server.requests[0]
+    assert sink.closing("parsed").semantic_o == sink.closing("wire").semantic_o
+
+
 async def test_async_raw_responses_are_observed(sink: MemorySink) -> None:
     """The same for the async client."""
     with RawServer(stream()) as server:
