@@ -102,7 +102,7 @@ KNOWN: Final[dict[str, Known]] = {
     "bedrock": Known(
         "bedrock:Bedrock",
         ("/converse-stream", "/invoke-with-response-stream"),
-        (b'"messageStart"', b'"contentBlock', b'"chunk"'),
+        (b'"messageStart"', b'"contentBlock'),
     ),
     "ollama": Known("ollama:Ollama", ("/api/chat", "/api/generate"), (b'"done"',)),
     "tgi_raw": Known("tgi_raw:TgiRaw", ("/generate_stream",), (b'"generated_text"',)),

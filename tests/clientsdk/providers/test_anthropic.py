@@ -138,6 +138,37 @@ def test_a_ping_is_a_ping_whatever_it_holds() -> None:
     assert [*readings, Anthropic().read(b"", b'{"type":"ping"}')] == [Reading(sc.PING)] * 5
 
 
+@pytest.mark.parametrize(
+    ("path", "first", "found"),
+    [
+        ("/v1/messages", b"", True),
+        ("/anthropic/v1/messages", b'{"type":"ping"}', True),
+        ("/v1/messages", b'{"error":{"type":"x"}}', True),
+        ("/v1/messages", b"upstream gone", True),
+        ("/v1/messages", b'{"role":"user"}', False),
+        ("/v1/projects/p/locations/l/publishers/anthropic/models/m:streamRawPredict", b"", True),
+        ("/v1/projects/p/locations/l/publishers/mistralai/models/m:streamRawPredict", b"", False),
+        ("/ask", b'{"type":"message_start","message":{}}', True),
+        ("/ask", b'{"type":"message_start","message":"x"}', False),
+        ("/ask", b'{"type":"ping"}', False),
+    ],
+)
+def test_a_response_is_known_by_path_or_first_event(path: str, first: bytes, found: bool) -> None:
+    """Other services have a path `/v1/messages`, too, and Vertex serves other publishers at its own."""
+    assert Anthropic.matches(path, "text/event-stream", first) is found
+
+
+def test_an_error_unmakes_a_whole_answer() -> None:
+    """Nothing is complete that ends with one."""
+    profile = Anthropic()
+    for event in WHOLE["text"]["events"]:
+        profile.read(b"", event["data"].encode())
+    assert profile.complete
+
+    profile.read(b"", b'{"type":"error","error":{"type":"overloaded_error"}}')
+    assert not profile.complete
+
+
 def test_input_is_the_sum_of_what_was_read_and_cached() -> None:
     """Each number stands until it is sent again; a null, or none, changes nothing."""
     profile = Anthropic()

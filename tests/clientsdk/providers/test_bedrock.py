@@ -90,6 +90,29 @@ def test_bytes_from_boto3_are_the_chunk_itself() -> None:
     assert wire == Reading(sc.TEXT, (Piece("0/text/0", "text", b"Hi"),))
 
 
+def test_events_that_the_anthropic_package_has_unwrapped_read_as_their_chunks() -> None:
+    """Its Bedrock client hands on the model's own events, as its objects; a gateway may send them on as JSON."""
+    models, beta = pytest.importorskip("anthropic._models"), pytest.importorskip("anthropic.types.beta")
+    wire, parsed, bare = Bedrock(), Bedrock(), Bedrock()
+    for event in ALL["bedrock/invoke/anthropic"]["events"]:
+        inner = base64.b64decode(json.loads(event["data"])["bytes"])
+        made = models.construct_type(type_=beta.BetaRawMessageStreamEvent, value=json.loads(inner))
+        assert parsed.read_object(made) == bare.read(b"", inner) == wire.read(b"chunk", event["data"].encode())
+
+    assert state(parsed) == state(bare) == state(wire)
+    assert wire.complete
+
+
+@pytest.mark.parametrize("data", [b'{"type":[]}', b'{"type":{}}', b'{"type":5}'])
+def test_a_type_of_the_wrong_type_is_none(data: bytes) -> None:
+    """What cannot be looked up in a table is passed over."""
+    chunk = json.dumps({"bytes": base64.b64encode(data).decode()}).encode()
+
+    assert Bedrock().read(b"", data) == Bedrock().read_object(json.loads(data)) == Reading(sc.OTHER)
+    assert Bedrock().read(b"chunk", chunk) == Reading(sc.OTHER)
+    assert not Bedrock.matches("/x", "", data)
+
+
 @pytest.mark.parametrize("word", [*FINISHES, "new"])
 def test_every_stop_reason_has_a_canonical_one(word: str) -> None:
     """A word that the table lacks is `other`; an error is no completion."""

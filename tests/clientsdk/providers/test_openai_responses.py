@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streamwitness import semconv as sc
 from streamwitness.events import Piece, Reading
 from streamwitness.framing import SSEFramer
-from streamwitness.providers.openai_responses import DELTAS, ENDS, SNAPSHOTS, TOOL_DELTAS, OpenAIResponses
+from streamwitness.providers.openai_responses import DELTAS, ENDS, PARTS_ADDED, SNAPSHOTS, TOOL_DELTAS, OpenAIResponses
 from tests.clientsdk.providers.vectors import reading, state, streams
 
 STREAMS = [pytest.param(stream, id=place) for name, place, stream in streams() if name == "openai_responses"]
@@ -34,10 +34,7 @@ NOT_UNDERSTOOD = (
 )
 """Beginnings of event types whose content is not the answer: the doings of the provider's own tools, and audio."""
 
-PROGRESS = frozenset(("response.created", "response.in_progress", "response.queued"))
-ADDED = frozenset(
-    f"response.{what}.added" for what in ("output_item", "content_part", "reasoning_summary_part")
-)  # fmt: skip
+PROGRESS = frozenset(f"response.{what}" for what in ("created", "in_progress", "queued", "output_item.added"))
 
 
 def _sdk_object(value: Any) -> Any:
@@ -124,7 +121,7 @@ def test_every_event_type_of_the_package_is_known() -> None:
     responses = pytest.importorskip("openai.types.responses")
     union = typing.get_args(typing.get_args(responses.ResponseStreamEvent)[0])
     types = {typing.get_args(event.model_fields["type"].annotation)[0] for event in union}
-    known = DELTAS.keys() | TOOL_DELTAS | SNAPSHOTS.keys() | ENDS.keys() | PROGRESS | ADDED | {"error"}
+    known = DELTAS.keys() | TOOL_DELTAS | SNAPSHOTS.keys() | ENDS.keys() | PARTS_ADDED | PROGRESS | {"error"}
 
     assert len(types) > 50
     assert sorted(kind for kind in types - known if not kind.startswith(NOT_UNDERSTOOD)) == []
