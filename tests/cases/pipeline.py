@@ -7,7 +7,7 @@ reducer are ordinary code under `watch()` and `applied()`. The blocks travel as 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -17,7 +17,10 @@ from streamwitness.client import links
 from streamwitness.client.applying import Applied
 from streamwitness.client.links import Link
 from streamwitness.client.tap import Tap
-from streamwitness.semconv import PARTS, Point
+from streamwitness.gateway.stamp import rewriter
+from streamwitness.recorder import new_id
+from streamwitness.semconv import FIRST_NUMBER, PARTS, STAMPED, Point, Stamp
+from streamwitness.stamping import reader, tag_of
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
 from streamwitness_analyzer.decode import decode_otlp
@@ -62,6 +65,12 @@ class Play:
     reducer: Reducer = everything
     delivers: tuple[str, ...] = tuple(part for part in PARTS if part != "malformed")
     announced: tuple[Point, ...] = ("wire", "parsed")
+    attempt: int = 0
+    hop: int = 0
+    stamp: Stamp = "none"
+    """How the bytes that were sent are numbered (`Stream.numbered`)."""
+    first: int = 0
+    """The number of the first event, of an exchange that continues another one."""
 
 
 class Response:
@@ -81,11 +90,26 @@ class Stream:
 
     def play(self, play: Play) -> Stream:
         """Record one exchange at all of its points."""
+        identity = self._identity(play)
         if play.sent is not None:
-            self._gateway(play, play.sent)
+            self._gateway(play, play.sent, identity)
         if play.received is not None:
-            self.outcomes.append(self._client(play, play.received))
+            self.outcomes.append(self._client(play, play.received, identity))
         return self
+
+    def numbered(self, reads: Reads, kind: Stamp = "id") -> list[bytes]:
+        """The body with the stamps of this stream's gateway, as many pieces as reads."""
+        numbers = rewriter(self.identity.exchange, kind, "sse")
+        if numbers is None:
+            raise ValueError(f"events cannot be numbered by {kind!r}")
+        return [numbers.feed(read) for read in reads]
+
+    def _identity(self, play: Play) -> Identity:
+        """Exchanges of one gateway have a tag in common; another gateway's has none."""
+        if not play.attempt and not play.hop:
+            return self.identity
+        tag = tag_of(self.identity.exchange) if play.attempt else new_id()[:8]
+        return replace(self.identity, exchange=tag + new_id()[:8], attempt=play.attempt, hop=play.hop)
 
     def verdict(self, *, settled: bool = True) -> dict[str, Any]:
         """What the analyzer says of all that was recorded, after its way as OTLP."""
@@ -94,9 +118,9 @@ class Stream:
             raise ValueError(refused[0])
         return judge(blocks, settled=settled)
 
-    def _gateway(self, play: Play, sent: Reads) -> None:
+    def _gateway(self, play: Play, sent: Reads, identity: Identity) -> None:
         seen: tuple[Point, ...] = ("egress",) if play.upstream is None else ("ingress", "egress")
-        witness = Witness(self.identity, self.sink, expected=(*seen, *play.announced))
+        witness = Witness(identity, self.sink, expected=(*seen, *play.announced))
         legs = ()
         if play.upstream is not None:
             leg = witness.body("ingress", path=play.path, content_type=play.content_type, leg=0, named=play.profile)
@@ -105,16 +129,19 @@ class Stream:
             leg.close(play.upstream_end)
             legs = (leg.recorder.id,)
         out = witness.body("egress", path=play.path, content_type=play.content_type, named=play.profile)
+        out.stamp = reader(identity.exchange, play.stamp)
         for piece in sent:
             out.feed(piece)
-        out.close(play.sent_end, legs=legs)
+        known = {} if play.stamp == "none" else {STAMPED: play.stamp, FIRST_NUMBER: play.first}
+        out.close(play.sent_end, legs=legs, extra=known)
 
-    def _client(self, play: Play, received: Reads) -> Exception | None:
+    def _client(self, play: Play, received: Reads, identity: Identity) -> Exception | None:
         beyond: tuple[Point, ...] = ("egress",) if play.sent is not None else ()
-        witness = Witness(self.identity, self.sink, expected=("wire", *beyond))
+        witness = Witness(identity, self.sink, expected=("wire", *beyond))
         observer = witness.body(
             "wire", path=play.path, content_type=play.content_type, client="httpx", named=play.profile
         )
+        observer.stamp = reader(identity.exchange, play.stamp)
         tap, response = Tap(observer), Response()
         links.attach(response, Link(witness, play.path, play.content_type, tap))
         pieces = _pieces(tap, received, play.received_end)

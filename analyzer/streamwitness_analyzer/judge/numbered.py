@@ -1,8 +1,8 @@
 """Gateway out → client where the events came with numbers: no guess about which of two equal events was lost.
 
 A number is the event's place in the stream as it left the gateway (docs/design.md §2), so the client's record names
-the events of the gateway's. Asked only where the digests differ, and answered only where every row of both is held
-and every number is one that was given: else the digests decide.
+the events of the gateway's. Answered only where every row of both is held and every number is one that was given: else
+the digests decide.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     if first is None or before.held != "full" or after.held != "full":
         return None
     order = [number - first for number in _numbers(after)]
+    if any(number not in (-1, first + i) for i, number in enumerate(_numbers(before))):
+        return None
     if len(order) != after.events or any(not 0 <= place < before.events for place in order):
         return None
     changes = [*_missing(order, before, peer), *_again(order), *_moved(order), *_changed(order, before, after)]

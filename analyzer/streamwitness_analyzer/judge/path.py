@@ -113,9 +113,9 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
 
 
 def _transport(before: Record, after: Record, peer: bool) -> Hop:
-    hop = judge_views(View(before, "payload"), View(after, "payload"), peer=peer)
-    if hop.status != "intact" and (numbered := judge_numbered(before, after, peer=peer)) is not None:
+    if (numbered := judge_numbered(before, after, peer=peer)) is not None:
         return numbered
+    hop = judge_views(View(before, "payload"), View(after, "payload"), peer=peer)
     if hop.status != "faulty" or peer or not _rewritten(before, after):
         return hop
     span = (0, max(0, after.events - 1))

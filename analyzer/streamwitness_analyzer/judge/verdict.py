@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 
 from . import together, waste, words
 from .cells import alone, draw
+from .change import Hop
 from .counting import counts
 from .endings import OPEN, Row, ending_of
 from .findings import Finding, findings_of
@@ -33,9 +34,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     ending = _ends(main, every, settled)
     missing = _missing(testimony.exchanges)
     doubts = together.doubts(every)
-    integrity = _integrity(every, sorted_.standing, missing, settled and not excess)
-    if integrity == "intact" and (doubts or sorted_.open):
-        integrity = "unproven"
+    integrity = _integrity(every, sorted_, missing, settled and not excess and not doubts)
     sent, used = counts(main) if main else (None, None)
     return {
         "stream": blocks[0].stream if blocks else "",
@@ -133,22 +132,27 @@ def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
     return [(e.id, point) for e in exchanges for point in POINTS if point in e.expected and (e.id, point) not in held]
 
 
-def _integrity(every: Sequence[Path], found: Sequence[Finding], missing: Sequence[tuple[str, str]], final: bool) -> str:
-    if any(f.fault.confidence in _PROVEN and f.fault.change.kind not in HARMLESS for f in found):
+def _integrity(every: Sequence[Path], found: _Found, missing: Sequence[tuple[str, str]], final: bool) -> str:
+    if any(f.fault.confidence in _PROVEN and f.fault.change.kind not in HARMLESS for f in found.standing):
         return "damaged"
-    proven = bool(every) and not missing and all(_proven(path) for path in every)
+    again = {id(finding.fault.change) for finding in found.recovered}
+    proven = bool(every) and not missing and not found.open and all(_proven(path, again) for path in every)
     return "intact" if proven and final else "unproven"
 
 
-def _proven(path: Path) -> bool:
-    """Whether every hop there is, is intact, and there is one."""
+def _proven(path: Path, again: Container[int]) -> bool:
+    """Whether every hop there is, is intact (or what it lost came `again`), and there is one."""
     hop = path.upstream.hop
     gateway = hop is None or hop.status == "intact" or path.record("egress") is None
-    steps = [step.hop.status == "intact" for step in path.steps]
+    steps = [_whole(step.hop, again) for step in path.steps]
     rejected = path.named is not None and bool(path.named.rejected)
     if hop is not None and path.record("egress") is None:
         return False
     return gateway and bool(steps) and all(steps) and not path.ambiguous and not rejected
+
+
+def _whole(hop: Hop, again: Container[int]) -> bool:
+    return hop.status == "intact" or (hop.status == "faulty" and all(id(change) in again for change in hop.changes))
 
 
 def _confidence(found: Sequence[Finding]) -> str | None:

@@ -1,0 +1,94 @@
+"""Gateway out → client where the gateway numbered its events: real stamps, observers and judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from streamwitness.demo.scripts import chunk
+from streamwitness.semconv import Stamp
+from tests.cases.parsers import proper
+from tests.cases.pipeline import Play, Stream
+
+WORDS = 8
+ANSWER = [chunk({"content": "ha "})] * WORDS + [chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+"""Equal events, which only their number tells apart."""
+
+
+def verdict(order: list[int], *, stamp: Stamp = "id", end: str = "eof", parser: bool = True) -> dict[str, Any]:
+    """What is said of an answer of which the client received these events, in this order."""
+    stream = Stream()
+    sent = ANSWER if stamp == "none" else stream.numbered(ANSWER, stamp)
+    play = Play([sent[i] for i in order], proper(), sent, ANSWER, received_end=end, stamp=stamp)
+    return stream.play(play).verdict()
+
+
+def told(found: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Kind, suspects, count, place, and whether the place is only about."""
+    return [(f["kind"], f["suspects"], f["count"], f["sequence"], f["about"]) for f in found["findings"]]
+
+
+ALL = list(range(len(ANSWER)))
+
+
+@pytest.mark.parametrize("stamp", ["none", "id", "field"])
+def test_healthy(stamp: Stamp) -> None:
+    """Numbers change nothing."""
+    assert (told(verdict(ALL, stamp=stamp)), verdict(ALL, stamp=stamp)["integrity"]) == ([], "intact")
+
+
+@pytest.mark.parametrize("stamp", ["id", "field"])
+@pytest.mark.parametrize("lost", range(WORDS + 1))
+def test_which_of_equal_events_was_lost(lost: int, stamp: Stamp) -> None:
+    """Without numbers it would be about any of them."""
+    order = [i for i in ALL if i != lost]
+    assert told(verdict(order, stamp=stamp)) == [("gap", ["transport"], 1, [lost, lost], False)]
+
+
+def test_without_numbers_it_is_about_any_of_them() -> None:
+    """The same loss, told by digests alone."""
+    assert told(verdict([0, 1, 2, *ALL[4:]], stamp="none")) == [("gap", ["transport"], 1, [0, 7], True)]
+
+
+def test_a_run_a_copy_and_a_move() -> None:
+    """Each fault by its own numbers, several at once."""
+    order = [0, 2, 1, 3, 3, 6, 7, 8, 9]
+    assert told(verdict(order)) == [
+        ("reorder", ["transport"], 1, [2, 2], True),
+        ("duplicate", ["transport"], 1, [3, 3], False),
+        ("gap", ["transport"], 2, [4, 5], False),
+    ]
+
+
+def test_a_reset_loses_the_end() -> None:
+    """All behind the last number that came."""
+    assert told(verdict(ALL[:4], end="reset")) == [("tail", ["transport"], 6, [4, 9], False)]
+
+
+def test_what_an_own_stop_left_is_unread() -> None:
+    """Lost is only what the client went past."""
+    assert told(verdict([0, 1, 3], end="timeout")) == [("gap", ["transport"], 1, [2, 2], False)]
+
+
+def test_bytes_that_were_changed_under_their_number() -> None:
+    """The number came through, the data did not."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    received = [piece.replace(b"ha ", b"hu ") if i == 3 else piece for i, piece in enumerate(sent)]
+    play = Play(received, proper(), sent, ANSWER, stamp="id")
+    assert told(stream.play(play).verdict()) == [("corrupt", ["transport"], 1, [3, 3], False)]
+
+
+def test_numbers_that_a_proxy_took_out_leave_it_to_the_digests() -> None:
+    """The payload is the same: nothing was lost."""
+    stream = Stream()
+    play = Play(ANSWER, proper(), stream.numbered(ANSWER), ANSWER, stamp="id")
+    assert told(stream.play(play).verdict()) == []
+
+
+def test_numbers_of_another_stream_prove_nothing() -> None:
+    """The digests tell that nothing was lost."""
+    stream = Stream()
+    play = Play(Stream().numbered(ANSWER), proper(), stream.numbered(ANSWER), ANSWER, stamp="id")
+    assert told(stream.play(play).verdict()) == []

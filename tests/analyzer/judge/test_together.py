@@ -1,0 +1,161 @@
+"""Several exchanges of one stream: a client that came back, a gateway behind a gateway. Real stamps and observers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from streamwitness.demo.scripts import chunk
+from streamwitness.semconv import LINKED
+from tests.cases.parsers import proper
+from tests.cases.pipeline import Play, Stream
+
+WORDS = ["The", " harbour", " was", " quiet", " when", " the", " boat", " came"]
+ANSWER = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+SENT, RECEIVED = 6, 4
+"""Events of the first exchange: two were under way when the connection broke."""
+
+
+def resumed(
+    *, first: int = RECEIVED, stamp: bool = True, brought: list[bytes] | None = None, **rest: Any
+) -> dict[str, Any]:
+    """The verdict on a stream whose client came back and was given the events from `first` on."""
+    stream = Stream()
+    kind = "id" if stamp else "none"
+    sent = stream.numbered(ANSWER) if stamp else ANSWER
+    begun = Play(
+        sent[:RECEIVED], proper(), sent[:SENT], ANSWER, sent_end="disconnected", received_end="reset", stamp=kind
+    )
+    further = brought if brought is not None else sent[first:]
+    ended = Play(further, proper(), further, attempt=1, first=first, stamp=kind)
+    return stream.play(begun).play(replace(ended, **rest)).verdict()
+
+
+def said(verdict: dict[str, Any]) -> tuple[str, str, list[Any]]:
+    """Ending, integrity, and who is accused of what."""
+    found = [(f["kind"], f["suspects"], f["count"]) for f in verdict["findings"]]
+    return verdict["ending"]["class"], verdict["integrity"], found
+
+
+def notes(verdict: dict[str, Any]) -> dict[str, int]:
+    """The notes and their counts."""
+    return {note["kind"]: note["count"] for note in verdict["notes"]}
+
+
+LOST = ("tail", ["transport"], SENT - RECEIVED)
+
+
+@pytest.mark.parametrize("first", range(RECEIVED + 1))
+def test_what_was_lost_and_came_again_is_a_note(first: int) -> None:
+    """Event for event, by their numbers; a gateway may begin earlier than it must."""
+    verdict = resumed(first=first)
+    assert said(verdict) == ("completed", "intact", [])
+    assert notes(verdict)["recovered"] == SENT - RECEIVED
+
+
+def test_what_was_skipped_stays_lost() -> None:
+    """The second exchange begins behind it."""
+    assert said(resumed(first=RECEIVED + 1)) == ("completed", "damaged", [LOST])
+
+
+def test_without_numbers_nobody_knows_whether_it_came_again() -> None:
+    """Equal content is no proof; the loss in the first exchange is one."""
+    assert said(resumed(stamp=False)) == ("completed", "unproven", [LOST])
+
+
+def test_a_rest_that_is_not_what_the_gateway_had_read_is_unproven() -> None:
+    """An event is missing from the second exchange, as it left the gateway: nobody is accused, nothing is intact."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    verdict = resumed(brought=[*sent[RECEIVED:7], *sent[8:]])
+    assert said(verdict)[:2] == ("completed", "unproven")
+    assert said(verdict)[2] in ([], [LOST])
+
+
+def test_each_exchange_is_judged_by_itself() -> None:
+    """A loss in the second one is the transport's of the second one."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(sent[:6], proper(), sent[:6], ANSWER, sent_end="disconnected", received_end="reset", stamp="id")
+    ended = Play([sent[6], *sent[8:]], proper(), sent[6:], attempt=1, first=6, stamp="id")
+    verdict = stream.play(begun).play(ended).verdict()
+    assert said(verdict) == ("completed", "damaged", [("gap", ["transport"], 1)])
+    assert verdict["findings"][0]["exchange"] == verdict["points"][-1]["exchange"]
+
+
+def test_the_ending_is_the_newest_exchanges() -> None:
+    """It broke again."""
+    verdict = resumed(received_end="reset", sent_end="disconnected", brought=ANSWER[RECEIVED:7])
+    assert verdict["ending"]["class"] == "network_lost"
+
+
+def test_an_upstream_that_broke_in_the_first_exchange_ends_the_second() -> None:
+    """The rest was never there; the gateway that breaks off is not to blame."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(
+        sent[:4], proper(), sent[:4], ANSWER[:6], upstream_end="reset",
+        sent_end="disconnected", received_end="reset", stamp="id",
+    )  # fmt: skip
+    ended = Play(sent[4:6], proper(), sent[4:6], sent_end="raised", received_end="protocol_error", attempt=1, first=4,
+                 stamp="id")  # fmt: skip
+    verdict = stream.play(begun).play(ended).verdict()
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("upstream_truncated", "source")
+    assert verdict["findings"] == []
+
+
+def test_a_stream_that_could_not_be_continued_says_of_which() -> None:
+    """Another answer, linked to the one that was asked for."""
+    stream = Stream().play(Play(ANSWER, proper(), ANSWER, ANSWER))
+    for block in stream.sink.blocks:
+        if block.final and block.point == "egress":
+            block.extra[LINKED] = "7" * 32
+    assert notes(stream.verdict())["linked"] == 1
+
+
+# --------------------------------------------------------------------------- gateways in a row
+
+
+def in_a_row(inner: Play, outer: Play) -> dict[str, Any]:
+    """The verdict on a stream that two gateways testify for; only the outer one has a client."""
+    return Stream().play(replace(inner, received=None, announced=())).play(replace(outer, hop=1)).verdict()
+
+
+HEALTHY = Play(ANSWER, proper(), ANSWER, ANSWER)
+
+
+def test_two_gateways_in_order() -> None:
+    """What one sent, the other read."""
+    assert said(in_a_row(HEALTHY, HEALTHY)) == ("completed", "intact", [])
+
+
+def test_the_gateway_that_lost_it_is_told_by_its_exchange() -> None:
+    """Both are called gateway; the finding names the exchange, and the other one is not in it."""
+    shorter = [*ANSWER[:3], *ANSWER[4:]]
+    outer = Play(shorter, proper(), shorter, shorter)
+    verdict = in_a_row(replace(HEALTHY, sent=shorter), outer)
+    assert said(verdict) == ("completed", "damaged", [("gap", ["gateway"], 1)])
+    assert {p["hop"] for p in verdict["points"] if p["exchange"] == verdict["findings"][0]["exchange"]} == {0}
+
+
+def test_a_loss_between_two_gateways_is_unproven_and_nobodys() -> None:
+    """Their ways are not compared event by event."""
+    shorter = [*ANSWER[:3], *ANSWER[4:]]
+    verdict = in_a_row(HEALTHY, Play(shorter, proper(), shorter, shorter))
+    assert said(verdict) == ("completed", "unproven", [])
+
+
+def test_an_inner_gateway_that_cut_is_not_called_the_source() -> None:
+    """The outer one sees only that its upstream ended; the inner one had the whole answer."""
+    cut = ANSWER[:5]
+    verdict = in_a_row(replace(HEALTHY, sent=cut), Play(cut, proper(), cut, cut))
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("gateway_truncated", "gateway")
+
+
+def test_where_the_inner_gateway_says_nothing_nobody_is_named() -> None:
+    """A second hop is known, and not what the first one saw."""
+    cut = ANSWER[:5]
+    verdict = Stream().play(replace(Play(cut, proper(), cut, cut), hop=1)).verdict()
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("upstream_truncated", None)
