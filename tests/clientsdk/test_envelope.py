@@ -151,12 +151,13 @@ def test_a_stream_that_is_closed_early_closes_its_iterator() -> None:
             closed.append("async")
 
     async def run() -> None:
-        stream: Any = wrap(async_items())
+        stream: Any = wrap(async_source)
         await anext(stream)
         await anext(stream)
         await stream.aclose()
 
-    stream: Any = wrap(items())
+    source, async_source = items(), async_items()  # held here, so that nothing but a close ends them
+    stream: Any = wrap(source)
     next(stream), next(stream)
     stream.close()
     asyncio.run(run())
@@ -282,6 +283,7 @@ def test_nothing_is_written_after_the_end() -> None:
         writer = Writer()
         writer.start()
         writer.ping()
+        writer.write("a")
         end(writer)
         for more in (writer.ping, writer.completion, lambda writer=writer: writer.write("a")):
             with pytest.raises(ValueError, match="must not follow"):
