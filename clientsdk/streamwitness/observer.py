@@ -17,6 +17,8 @@ _MALFORMED: Final = sc.RESULT["malformed"]
 _AFTER_TERMINAL_RESULT: Final = sc.RESULT["after_terminal"]
 _UNREADABLE: Final = Reading(sc.MALFORMED)
 _NO_LEG: Final = (sc.MISSING, sc.MISSING)
+_RARE: Final = sc.TERMINAL | sc.ERROR | sc.MALFORMED
+_OPAQUE: Final = sc.OTHER | sc.MALFORMED
 _AFTER_TERMINAL: Final[dict[str, str]] = {
     **dict.fromkeys(("reset", "protocol_error", "cancelled", "timeout", "abandoned", "unknown"), "stopped_at_terminal"),
     **dict.fromkeys(("disconnected", "shutdown"), "eof"),
@@ -31,6 +33,11 @@ _FAULTS: Final = frozenset(("reset", "protocol_error", "timeout", "raised"))
 def _error_type(end: str, detail: str) -> dict[str, Any]:
     """`error.type` (OpenTelemetry): the exception's class where it is known, else the end's name."""
     return {sc.ERROR_TYPE: detail if detail.isidentifier() else end} if end in _FAULTS else {}
+
+
+def is_opaque(reading: Reading) -> bool:
+    """Whether an event says nothing that its profile reads."""
+    return not reading.pieces and not reading.parts & ~_OPAQUE
 
 
 class _Numbers:
@@ -69,9 +76,14 @@ class BodyObserver:
         "_framing",
         "_path",
         "_upstream",
+        "error",
+        "first",
+        "judged",
         "noted",
         "on_close",
         "on_event",
+        "opaque",
+        "oversize",
         "profile",
         "recorder",
         "stamp",
@@ -85,6 +97,14 @@ class BodyObserver:
         self.profile: Profile | None = None
         self.terminal = False
         """Whether the protocol's terminal event (`[DONE]`) has been seen."""
+        self.error: Reading | None = None
+        """The provider's newest error event, once one was seen."""
+        self.first: Reading | None = None
+        """The first event."""
+        self.judged = self.opaque = 0
+        """Events with content or a finish before the terminal, and events that say nothing which the profile reads."""
+        self.oversize = False
+        """Whether an event was too large to be read."""
         self.on_event: Callable[[Frame, Reading], tuple[int, int] | None] | None = None
         """Called for each event about to be recorded; at egress it gives the row's (leg, leg_read)."""
         self.on_close: Callable[[str], None] | None = None
@@ -167,20 +187,35 @@ class BodyObserver:
         reading = _UNREADABLE if fault else profile.read(name, data)
         if self._upstream is not None:
             self._upstream.note(profile.sequence)
-        leg, leg_read = (self.on_event and self.on_event(frame, reading)) or _NO_LEG
+        leg, leg_read = _NO_LEG if self.on_event is None else self.on_event(frame, reading) or _NO_LEG
         parts, pieces = reading
-        result = self._result(fault, parts) if fault or self.terminal or parts & sc.MALFORMED else _OK
+        result = _OK
+        if fault or self.terminal or parts & _RARE or not pieces:
+            result = self._note(fault, reading)
+        else:
+            self.judged += 1
         self.recorder.event(
             now, size, parts, pieces, name=name, data=frame[1], result=result, leg=leg, leg_read=leg_read,
             sequence=sequence,
         )  # fmt: skip
+        if self.first is None:
+            self.first = reading
+
+    def _note(self, fault: str, reading: Reading) -> int:
+        """The result of an event other than a mere piece of the answer, and what points further down ask about it."""
+        parts, terminal = reading.parts, self.terminal
+        self.judged += bool(reading.pieces) and not terminal
+        self.opaque += is_opaque(reading)
+        self.oversize = self.oversize or fault == "oversize"
+        if parts & sc.ERROR:
+            self.error = reading
         if parts & sc.TERMINAL:
             self.terminal = True
-
-    def _result(self, fault: str, parts: int) -> int:
         if fault:
             return sc.RESULT[fault]
-        return _AFTER_TERMINAL_RESULT if self.terminal else _MALFORMED
+        if terminal:
+            return _AFTER_TERMINAL_RESULT
+        return _MALFORMED if parts & sc.MALFORMED else _OK
 
     def _count_read(self) -> None:
         comments = self._framer.comments

@@ -125,8 +125,10 @@ class _State:
         if self._broken or self.recorder.closed:
             return _nothing
         try:
-            position = of if of is not None else self._link.handed.position(chunk)
             parsed = self._link.parsed
+            if parsed is not None:
+                parsed.settle()
+            position = of if of is not None else self._link.handed.position(chunk)
             reading = self._read(chunk)
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
         except Exception as error:

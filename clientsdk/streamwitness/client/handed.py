@@ -45,13 +45,22 @@ class Handed:
     def add(self, item: Any, position: int) -> None:
         """Note that `item` is being handed on as the event at `position`."""
         key = id(item)
+        if type(item).__weakrefoffset__:
+            self.add_reference(key, weakref.ref(item), position)
+            return
         known = self._positions.get(key)
         if known is not None and known.is_of(item):
             position = _AMBIGUOUS
-        if type(item).__weakrefoffset__:
-            entry = _new(_Entry, (weakref.ref(item), None, position))
-        else:
-            entry = _new(_Entry, (None, item, position))
+        self._add(key, _Entry(None, item, position))
+
+    def add_reference(self, key: int, reference: weakref.ref[Any], position: int) -> None:
+        """The same of an object with this identity that may be gone by now."""
+        known = self._positions.get(key)
+        if known is not None and known.reference is reference:  # an object has but one
+            position = _AMBIGUOUS
+        self._add(key, _new(_Entry, (reference, None, position)))
+
+    def _add(self, key: int, entry: _Entry) -> None:
         self._positions[key] = entry
         self._kept.append((key, entry))
         if len(self._kept) > KEPT:

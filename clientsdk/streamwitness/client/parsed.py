@@ -7,20 +7,25 @@ and no iterator here; `watch` and the SDK hooks drive it.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
 from streamwitness import faults
 from streamwitness.events import Reading
+from streamwitness.observer import is_opaque
 from streamwitness.semconv import CLIENT_ENDS, ERROR, RESULT, TERMINAL
 
 from . import ends
+from .backlog import Backlog
 from .links import Link
 from .reader import UNREADABLE, NotAnEventError, Reader
-from .tap import is_opaque
 
 UNDECLARED: Final = 0
 """A parser that nobody described is held to the kinds of output of which it did hand on something."""
+
+MAX_WAITING: Final = 32
+"""Items that wait at most until what they say is recorded."""
 
 _OK: Final = RESULT["ok"]
 _RAISED: Final = RESULT["raised"]
@@ -61,6 +66,10 @@ class Parsed:
         self.profile = name
         """Name of the provider's format, where it was given."""
         self._reader = Reader(link, name)
+        self._waiting: Backlog[tuple[int, int, weakref.ref[Any], Any]] = Backlog(self._record_plain)
+        self._plain = self._waiting.items  # when, identity, reference and what it says: items that say little
+        self.recorder.before_tick = self.settle
+        self._snapshot: Callable[[Any], Any] | None = None
         self._broken = False
         self._terminal = False
         self._judged = self._opaque = 0
@@ -68,7 +77,7 @@ class Parsed:
         """Whether somebody else has read from the open body before."""
         if link.tap is not None:
             link.tap.look()
-            self._late = link.tap.end is None and link.tap.first is not None
+            self._late = link.tap.end is None and link.tap.observer.first is not None
             link.tap.on_end.append(self._on_body_end)
 
     @property
@@ -78,25 +87,22 @@ class Parsed:
 
     def handing_on(self, item: Any) -> None:
         """Record `item`, which is handed to the application next."""
-        recorder = self.recorder
-        if self._broken or recorder.closed:
+        if self._broken or self.recorder.closed:
             return
         try:
-            reading = self._reader.read(item)
-            parts, pieces = reading
-            position = recorder.events
-            if not position:
-                self._check_first(reading)
-            recorder.event(self._clock(), 0, parts, pieces, result=_AFTER_TERMINAL if self._terminal else _OK)
-            self.link.handed.add(item, position)
-            if not pieces:
-                self._opaque += is_opaque(reading)
-            elif not self._terminal:
-                self._judged += 1
-            if parts & TERMINAL:
-                self._terminal = True
+            if self._snapshot is not None and (said := self._snapshot(item)) is not None:
+                self._plain.append((self._clock(), id(item), weakref.ref(item), said))
+                if len(self._plain) >= MAX_WAITING:
+                    self._waiting.settle()
+            else:
+                self._waiting.settle()
+                self._record(item)
         except Exception as error:
             self._fail(error)
+
+    def settle(self) -> None:
+        """Record what was handed on and only noted."""
+        self._waiting.settle()
 
     def finished(self) -> None:
         """The iterator is exhausted: at the body's end, or at the terminal that the parser stopped at."""
@@ -107,6 +113,7 @@ class Parsed:
     def failed(self, error: BaseException) -> None:
         """The iterator raised: the transport's failure, the provider's error as an exception, or its own."""
         if self._raises(error):
+            self.settle()
             self._guarded(lambda: self._record_error(error))
             self._close("stopped_at_terminal", "error event, handed on as an exception")
         else:
@@ -126,10 +133,33 @@ class Parsed:
             self.link.tap.own_stop = "abandoned"
         self._close("abandoned")
 
+    def _record(self, item: Any) -> None:
+        position = self.recorder.events
+        reading = self._reader.read(item)
+        if not position:
+            self._check_first(reading)
+            self._snapshot = self._reader.snapshot
+        result = _AFTER_TERMINAL if self._terminal else _OK
+        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces, result=result)
+        self.link.handed.add(item, position)
+        self._judged += bool(reading.pieces) and not self._terminal
+        self._opaque += is_opaque(reading)
+        self._terminal = self._terminal or bool(reading.parts & TERMINAL)
+
+    def _record_plain(self, noted: tuple[int, int, weakref.ref[Any], Any]) -> None:
+        now, key, reference, said = noted
+        try:
+            parts, pieces = self._reader.read_snapshot(said)
+            self.link.handed.add_reference(key, reference, self.recorder.events)
+            self.recorder.event(now, 0, parts, pieces, result=_AFTER_TERMINAL if self._terminal else _OK)
+            self._judged += not self._terminal
+        except Exception as error:
+            self._fail(error)
+
     def _check_first(self, reading: Reading) -> None:
         """Raise where the open body was read by somebody else before, and this is not its first event."""
         tap = self.link.tap
-        if self._late and tap is not None and reading != tap.first:
+        if self._late and tap is not None and reading != tap.observer.first:
             raise NotAnEventError("the first events were read by somebody else")
 
     def _compare(self) -> None:
@@ -142,8 +172,8 @@ class Parsed:
         if tap is None:
             return
         tap.look()
-        missing, strange = tap.judged - self._judged, self._opaque - tap.opaque
-        if tap.oversize or (missing > 0 and (strange > 0 or (self._opaque and not self._judged))):
+        missing, strange = tap.observer.judged - self._judged, self._opaque - tap.observer.opaque
+        if tap.observer.oversize or (missing > 0 and (strange > 0 or (self._opaque and not self._judged))):
             raise NotAnEventError("events that the body did not have, or that could not be read there")
 
     def _record_error(self, error: BaseException) -> None:
@@ -151,7 +181,7 @@ class Parsed:
         tap = self.link.tap
         if tap is not None:
             tap.look()
-        reading = tap.error if tap is not None else None
+        reading = tap.observer.error if tap is not None else None
         if reading is None:
             reading = self._reader.read({"error": getattr(error, "body", None) or {}})
         self.recorder.event(self._clock(), 0, reading.parts | ERROR, reading.pieces, result=_RAISED)
@@ -183,6 +213,10 @@ class Parsed:
             faults.fault("client.parsed", error)
 
     def _close(self, end: str, detail: str = "") -> None:
+        if not self.recorder.closed:
+            self._waiting.last(lambda: self._report(end, detail))
+
+    def _report(self, end: str, detail: str) -> None:
         if self.recorder.closed:
             return
         self._guarded(self._compare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from streamwitness.events import Reading
@@ -39,6 +40,16 @@ class Reader:
         if self._profile is None:
             self._profile = self._found(item)
         return self._profile.read_object(item)
+
+    @property
+    def snapshot(self) -> Callable[[Any], Any] | None:
+        """The profile's `snapshot`, if it has one; asked for once something was read."""
+        return getattr(self._profile, "snapshot", None)
+
+    def read_snapshot(self, said: Any) -> Reading:
+        """Parts and pieces of an item of which `snapshot` gave this; nothing else was read in between."""
+        reading: Reading = self._profile.read_snapshot(said)  # type: ignore[union-attr]
+        return reading
 
     def _found(self, item: Any) -> Profile:
         if self._name is not None:

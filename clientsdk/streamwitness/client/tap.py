@@ -1,26 +1,22 @@
 """One body on its way to the application: passed on first, looked at afterwards, its end reported once.
 
 No I/O and no library: the hooks call this from their sync and async streams alike. A piece that was passed on waits
-here with its times. Once there are 16 of them or 16 KiB, when somebody wants to know, at the exporter's tick and at the
-end they are decoded and observed together, which takes half the time: what runs once between two pieces of the host's
-work finds its code and data in no cache.
+here with its times; once there are 16 of them or 16 KiB, when somebody wants to know, at the exporter's tick and at the
+end they are decoded and observed together.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from streamwitness import faults, forked
+from streamwitness import faults
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
-from streamwitness.events import Frame, Reading
 from streamwitness.observer import BodyObserver
-from streamwitness.semconv import ERROR, MALFORMED, OTHER
 
 from . import ends
+from .backlog import Backlog
 
 MAX_WAITING: Final = 16
 """Pieces that wait at most before the reader's next question has them looked at."""
@@ -51,24 +47,13 @@ class Tap:
         """Called with the end when the reader stopped it (close, drop), for points further down."""
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
-        self.error: Reading | None = None
-        """The provider's newest error event, as far as was looked."""
-        self.first: Reading | None = None
-        """The first event, as far as was looked."""
-        self.judged = self.opaque = 0
-        """Events with content or a finish, and those that say nothing which the profile reads, as far as was looked."""
-        self.oversize = False
-        """Whether an event was too large to be read, as far as was looked."""
-        self._waiting: deque[tuple[int, int, bytes]] = deque()  # asked at, came at, what came
+        self._waiting: Backlog[tuple[int, int, bytes]] = Backlog(self._look)  # asked at, came at, what came
+        self._pieces = self._waiting.items
         self._bytes = 0
         self._blind = False
         self._asked = self._seen = 0
-        self._generation = forked.generation
-        self._lock = threading.RLock()
-        self._looking = False
-        self._ending: tuple[str, str] | None = None
         observer.recorder.before_tick = self.look
-        self._note_event, observer.on_event = observer.on_event, self._on_event
+        self._read_wait = self._hold = 0  # the longest so far
         self._decode: Decoder | None = None
         try:
             self._decode = decoder(coding)
@@ -84,12 +69,12 @@ class Tap:
     def stopped(self) -> bool:
         """Whether the answer is over as the protocol sees it: its terminal or an error event was seen."""
         self.look()
-        return self.observer.terminal or self.error is not None
+        return self.observer.terminal or self.observer.error is not None
 
     def asked(self) -> None:
         """The reader asks for the next piece; it has finished with those before. Never raises in a host."""
         self._asked = self._now()
-        if self._bytes >= MAX_WAITING_BYTES or len(self._waiting) >= MAX_WAITING:
+        if self._bytes >= MAX_WAITING_BYTES or len(self._pieces) >= MAX_WAITING:
             try:
                 self.look()
             except Exception as error:
@@ -100,7 +85,7 @@ class Tap:
         if type(piece) is not bytes:  # the reader may use its buffer again
             piece = bytes(piece)
         self._bytes += len(piece)
-        self._waiting.append((self._asked, self._now(), piece))
+        self._pieces.append((self._asked, self._now(), piece))
 
     def decoded(self) -> None:
         """The pieces come decoded already: this library decodes under its reader's hands."""
@@ -110,27 +95,19 @@ class Tap:
 
     def look(self) -> None:
         """Observe what was passed on and not looked at yet."""
-        if not self._waiting or self._generation != forked.generation:
-            return
-        with self._lock:
-            if self._looking:  # a finalizer inside our own loop, which takes the rest as well
-                return
-            self._looking = True
-            try:
-                self._look()
-            finally:
-                self._looking = False
-            if self._ending is not None:
-                self._close(*self._ending)
+        self._waiting.settle()
 
-    def _look(self) -> None:
-        waiting, recorder = self._waiting, self.observer.recorder
-        while waiting:
-            asked, came, piece = waiting.popleft()
-            self._bytes -= len(piece)
-            recorder.waited(read_wait=came - asked, hold=asked - self._seen if self._seen else 0)
-            self._seen = came
-            self._observe(piece, came)
+    def _look(self, waiting: tuple[int, int, bytes]) -> None:
+        asked, came, piece = waiting
+        self._bytes -= len(piece)
+        if came - asked > self._read_wait:
+            self._read_wait = came - asked
+            self.observer.recorder.waited(read_wait=self._read_wait)
+        if asked - self._seen > self._hold and self._seen:
+            self._hold = asked - self._seen
+            self.observer.recorder.waited(hold=self._hold)
+        self._seen = came
+        self._observe(piece, came)
 
     def finished(self) -> None:
         """The body was read to its end."""
@@ -171,43 +148,21 @@ class Tap:
         self.observer.recorder.fault(error)
 
     def _close(self, end: str, detail: str = "") -> None:
-        if self.observer.recorder.closed or self._generation != forked.generation:
-            return
-        with self._lock:
-            if self._looking:
-                self._ending = self._ending or (end, detail)
-                return
-            self.look()
-            self._report(end, detail)
+        if not self.observer.recorder.closed:
+            self._waiting.last(lambda: self._report(end, detail))
 
     def _report(self, end: str, detail: str) -> None:
         if self.observer.recorder.closed:
             return
         if self._seen and self._asked > self._seen:
             self.observer.recorder.waited(hold=self._asked - self._seen)
-        if self.error is not None and end not in ("eof", "raised"):
+        if self.observer.error is not None and end not in ("eof", "raised"):
             # A client stops at the provider's error event as it does at the terminator.
             detail, end = detail or f"{end} after an error event", "stopped_at_terminal"
         self.observer.close(end, detail, extra=self._known)
-        self.observer.on_event = self._note_event
         listeners, self.on_end = self.on_end, []
         for listener in listeners:
             listener(self.end or end)
-
-    def _on_event(self, frame: Frame, reading: Reading) -> tuple[int, int] | None:
-        if reading.parts & ERROR:
-            self.error = reading
-        if self.first is None:
-            self.first = reading
-        self.judged += bool(reading.pieces) and not self.observer.terminal
-        self.opaque += is_opaque(reading)
-        self.oversize = self.oversize or frame.fault == "oversize"
-        return self._note_event(frame, reading) if self._note_event is not None else None
-
-
-def is_opaque(reading: Reading) -> bool:
-    """Whether an event says nothing that its profile reads."""
-    return not reading.pieces and not reading.parts & ~(OTHER | MALFORMED)
 
 
 def safely(where: str, action: Callable[[], None]) -> None:

@@ -103,6 +103,11 @@ class _Watching:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
+    def _stopped(self, error: BaseException) -> None:
+        """What ended a step: the iterator's end, or what it raised."""
+        over = isinstance(error, (StopIteration, StopAsyncIteration))
+        self._over(Parsed.finished if over else _failed(error))
+
     def _over(self, report: Callable[[Parsed], None]) -> None:
         parsed = self._parsed
         if parsed is not None:
@@ -127,7 +132,18 @@ class Watched(_Watching, Iterator[T]):
         return self
 
     def __next__(self) -> T:
-        return self._step(next)
+        iterator, parsed = self._iterator, self._parsed
+        if iterator is None or parsed is None:
+            return self._step(next)
+        parsed.inside = True
+        try:
+            item: T = next(iterator)
+        except BaseException as error:
+            self._stopped(error)
+            raise
+        parsed.inside = False
+        parsed.handing_on(item)
+        return item
 
     def send(self, value: Any) -> T:
         """As `generator.send`."""
@@ -162,11 +178,8 @@ class Watched(_Watching, Iterator[T]):
         parsed.inside = True
         try:
             item = step(self._iterator)
-        except StopIteration:
-            self._over(Parsed.finished)
-            raise
         except BaseException as error:
-            self._over(_failed(error))
+            self._stopped(error)
             raise
         parsed.inside = False
         parsed.handing_on(item)
@@ -215,11 +228,8 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
         parsed.inside = True
         try:
             item: T = await step(self._iterator)
-        except StopAsyncIteration:
-            self._over(Parsed.finished)
-            raise
         except BaseException as error:
-            self._over(_failed(error))
+            self._stopped(error)
             raise
         parsed.inside = False
         parsed.handing_on(item)

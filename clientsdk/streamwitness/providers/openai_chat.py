@@ -136,8 +136,6 @@ class OpenAIChat:
 
     def read_object(self, obj: object) -> Reading:
         """Read a chunk as dict or as object with the same attributes, or the raw data field; else raises Unreadable."""
-        if (plain := plain_text(obj)) is not None and (reading := self._read_plain(*plain)) is not None:
-            return reading
         known = fields(obj)
         if known is not None and (isinstance(obj, dict) or "choices" in known):
             return self._read_chunk(lenient_chunk(known))
@@ -147,6 +145,22 @@ class OpenAIChat:
         if raw is None:
             raise Unreadable(obj)
         return self.read(*raw)
+
+    def snapshot(self, obj: object) -> tuple[int, str] | None:
+        """What an SDK's chunk says, where it says nothing but a text; `read_snapshot` reads it later as `read_object` would.
+
+        None for all others, and for the first ones, by which response and choice become known: those must be read at
+        once. Between a snapshot and its reading nothing else may be read.
+        """
+        said = plain_text(obj)
+        if said is None or said[0] not in self._choices or self.model is None or self.response_id is None:
+            return None
+        return said
+
+    def read_snapshot(self, said: tuple[int, str]) -> Reading:
+        """The Reading of the chunk that `snapshot` gave this of."""
+        index, content = said
+        return _new(Reading, (TEXT, (_new(Piece, (self._choices[index].text, "text", utf8(content), "")),)))
 
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:
@@ -173,13 +187,6 @@ class OpenAIChat:
             return self._read_chunk(lenient_chunk(value)) if isinstance(value, dict) else _MALFORMED
         except (ValueError, Unreadable):
             return _MALFORMED
-
-    def _read_plain(self, index: int, content: str) -> Reading | None:
-        """A chunk that says nothing but a text of a choice; None for the first ones, which make themselves known."""
-        state = self._choices.get(index)
-        if state is None or self.model is None or self.response_id is None:
-            return None
-        return _new(Reading, (TEXT, (_new(Piece, (state.text, "text", utf8(content), "")),)))
 
     def _read_chunk(self, chunk: Chunk) -> Reading:
         parts = 0
