@@ -2,7 +2,8 @@
 
 Trace signals rather than a middleware: they can be added to a session that exists (`session.trace_configs`), and a
 request that brings its own `middlewares=` loses those of its session. `response.content` becomes a StreamReader that
-reads through the real one; `close` and `release` are wrapped on the response, for they may be all that says the end.
+reads through the real one. The response tells it that it is let go (`close`, `release`, the end of `async with`) by
+setting an exception on it, so nothing is wrapped on the response.
 The bytes are observed as the application gets them, decoded by aiohttp unless the session has `auto_decompress` off.
 
 Two things aiohttp does by itself: bytes that had come but were not read when the connection broke are thrown away
@@ -159,34 +160,21 @@ def _take_off(response: Any, name: str) -> None:
 
 def _observe(response: Any, tap: Tap, session: Callable[[], Any]) -> None:
     reader: type = type(response.content)
-    content = _reader(reader)(response.content, tap, session)
-    response.content = content
-    for name in ("close", "release"):
-        setattr(response, name, _letting_go(weakref.WeakMethod(getattr(response, name)), content))
-
-
-def _letting_go(held: Callable[[], Any], content: _Content) -> Callable[[], Any]:
-    """`close` and `release`, which the end of an `async with` block calls as well."""
-
-    def letting_go() -> Any:
-        try:
-            return held()()
-        finally:
-            content._streamwitness_closed()
-
-    return letting_go
+    response.content = _reader(reader)(response.content, tap, session)
 
 
 class _State:
-    """What is known of a body; apart from its reader, so that a finalizer can still tell its end."""
+    """What a finalizer needs to tell a body's end. Not its reader: that holds its response until the body's end."""
 
-    def __init__(self, inner: Any, tap: Tap) -> None:
-        self.inner, self.tap = inner, tap
+    def __init__(self, tap: Tap) -> None:
+        self.tap = tap
+        self.exhausted = False
+        """Whether all was read, though nobody has asked for more yet."""
         self.interrupted: type[BaseException] | None = None
         """Class of what interrupted the last read: the body can be read further (`asyncio.wait_for` in a loop)."""
 
     def ended(self, otherwise: Callable[[], None]) -> None:
-        if self.inner.at_eof():
+        if self.exhausted:
             self.tap.finished()
         elif self.interrupted is not None:
             self.tap.failed(self.interrupted())
@@ -201,23 +189,30 @@ class _Content:
     """Reads through a response's StreamReader; iteration and whole lines are inherited from that class."""
 
     def __init__(self, inner: Any, tap: Tap, session: Callable[[], Any]) -> None:
-        self._streamwitness = _State(inner, tap)
+        self._streamwitness = _State(tap)
+        self._streamwitness_inner = inner
         self._streamwitness_session = session
         self._streamwitness_dropped = weakref.finalize(self, self._streamwitness.dropped)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_streamwitness"):  # not set yet: an object half made has nothing to delegate to
             raise AttributeError(name)
-        return getattr(self._streamwitness.inner, name)
+        return getattr(self._streamwitness_inner, name)
 
     def __repr__(self) -> str:
-        return repr(self._streamwitness.inner)
+        return repr(self._streamwitness_inner)
+
+    def set_exception(self, *error: Any) -> None:
+        """Called by the response when it is closed or released; what breaks the connection is set on the real one."""
+        self._streamwitness_inner.set_exception(*error)
+        state = self._streamwitness
+        self._streamwitness_over(lambda: state.ended(state.tap.closed))
 
     async def read(self, n: int = -1) -> bytes:
         if n >= 0:
             piece: bytes = await self._streamwitness_read(lambda inner: inner.read(n), n != 0)
             return piece
-        if (unlimit := getattr(self._streamwitness.inner, "set_read_chunk_size", None)) is not None:
+        if (unlimit := getattr(self._streamwitness_inner, "set_read_chunk_size", None)) is not None:
             unlimit(sys.maxsize)  # as aiohttp does where everything is asked for
         pieces = []
         while piece := await self.readany():
@@ -247,47 +242,41 @@ class _Content:
     def read_nowait(self, n: int = -1) -> bytes:
         tap = self._streamwitness.tap
         safely("client.body", tap.asked)
-        piece: bytes = self._streamwitness.inner.read_nowait(n)
-        if piece:
-            tap.passed(piece)
+        piece: bytes = self._streamwitness_inner.read_nowait(n)
+        self._streamwitness_got(piece)
         return piece
 
     async def _streamwitness_read(self, read: Callable[[Any], Awaitable[Any]], some: bool = True) -> Any:
-        state = self._streamwitness
-        tap = state.tap
-        safely("client.body", tap.asked)
+        safely("client.body", self._streamwitness.tap.asked)
         try:
-            got = await read(state.inner)
+            got = await read(self._streamwitness_inner)
         except BaseException as error:
             fault = error
             safely("client.body", lambda: self._streamwitness_failed(fault))
             raise
-        piece = got[0] if isinstance(got, tuple) else got
-        state.interrupted = None
-        if piece:
-            tap.passed(piece)
-        elif some and state.inner.at_eof():
-            self._streamwitness_over(tap.finished)
+        self._streamwitness_got(got[0] if isinstance(got, tuple) else got, some)
         return got
+
+    def _streamwitness_got(self, piece: bytes, some: bool = True) -> None:
+        state = self._streamwitness
+        state.interrupted, state.exhausted = None, self._streamwitness_inner.at_eof()
+        if piece:
+            state.tap.passed(piece)
+        elif some and state.exhausted:
+            self._streamwitness_over(state.tap.finished)
 
     def _streamwitness_failed(self, error: BaseException) -> None:
         state = self._streamwitness
         if isinstance(error, asyncio.IncompleteReadError):
             state.tap.passed(error.partial)
             self._streamwitness_over(state.tap.finished)
-        elif state.inner.exception() is None:
-            interruption = isinstance(error, (asyncio.CancelledError, TimeoutError))
-            state.interrupted = asyncio.CancelledError if interruption else None
-            if type(error) is TimeoutError:
-                state.interrupted = TimeoutError
+        elif self._streamwitness_inner.exception() is None:
+            kinds = (asyncio.CancelledError, TimeoutError)
+            state.interrupted = next((kind for kind in kinds if isinstance(error, kind)), None)
         elif getattr(self._streamwitness_session(), "closed", True):
             self._streamwitness_over(state.tap.closed)  # with its session, which raises what a dead peer does
         else:
             self._streamwitness_over(lambda: state.tap.failed(error))
-
-    def _streamwitness_closed(self) -> None:
-        state = self._streamwitness
-        self._streamwitness_over(lambda: state.ended(state.tap.closed))
 
     def _streamwitness_over(self, report: Callable[[], None]) -> None:
         safely("client.body", report)
@@ -309,7 +298,7 @@ def _reader(base: type) -> Callable[[Any, Tap, Callable[[], Any]], _Content]:
 
 def _delegated(name: str) -> Callable[..., Any]:
     def method(self: _Content, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._streamwitness.inner, name)(*args, **kwargs)
+        return getattr(self._streamwitness_inner, name)(*args, **kwargs)
 
     method.__name__ = name
     return method

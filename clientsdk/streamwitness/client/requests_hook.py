@@ -2,9 +2,9 @@
 
 No adapter is mounted, for the application's own adapters, retries, pools and the proxies of its environment stay as
 they are. `send` is wrapped because every request passes it, each redirect anew. The body stays urllib3's own object
-(`response.raw`); its reading methods are wrapped on the instance, so `iter_content`, `iter_lines`, `content`, `raw`
-read by hand and `shutil.copyfileobj` all read through them. What is observed is what the caller reads: decoded where
-urllib3 decodes (`iter_content`), as it was sent where it does not (`raw.read()`).
+(`response.raw`), of a class made from its own, whose methods that read are ours: `iter_content`, `iter_lines`,
+`content`, `raw` read by hand and `shutil.copyfileobj` all read through them. What is observed is what the caller
+reads: decoded where urllib3 decodes (`iter_content`), as it was sent where it does not (`raw.read()`).
 
 The response hook stands first and last among the request's own: first, so that an application's hook that reads the
 body reads through ours; last, because digest authentication puts a second response in the place of the first.
@@ -16,6 +16,7 @@ import functools
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ from .views import RequestView, ResponseView, Url, tie
 LIBRARIES: Final = ("requests",)
 
 _CLASS: Final = "Session"
-_OBSERVED: Final = "_streamwitness_observed"
+_OBSERVED: Final = "_streamwitness"
 
 
 def library(client: object) -> tuple[str, bool]:
@@ -55,7 +56,7 @@ def install(
     installed = [True]
     hooks = _Hooks(on_request, on_response, on_tap, lambda _: bool(installed))
     before = client.__dict__.get("send")
-    wrapped = _sending(_held(client.send), hooks)
+    wrapped = _sending(client.send, hooks)
     client.send = wrapped
     hooked = weakref.ref(client)
 
@@ -77,33 +78,23 @@ def everywhere(module: ModuleType, patches: Patches) -> None:
     hooks = _Hooks(
         hook.on_request, hook.on_response, hook.on_tap, lambda session: patches.live and not _hooked(session)
     )
-    patches.put(module.Session, "send", lambda send: _sending(lambda: send, hooks))
+    patches.put(module.Session, "send", lambda send: _sending(send, hooks))
 
 
 def _hooked(session: Any) -> bool:
     return isinstance(getattr(session.__dict__.get("send"), "streamwitness", None), _Hooks)
 
 
-def _held(method: Callable[..., Any]) -> Callable[[], Callable[..., Any] | None]:
-    """How to get a method without keeping its object alive: it is stored on the object itself."""
-    return weakref.WeakMethod(method) if hasattr(method, "__self__") else lambda: method
-
-
-def _sending(send: Callable[[], Callable[..., Any] | None], hooks: _Hooks) -> Callable[..., Any]:
-    inner = send()
-
-    @functools.wraps(inner)  # type: ignore[arg-type]
+def _sending(send: Callable[..., Any], hooks: _Hooks) -> Callable[..., Any]:
+    @functools.wraps(send)
     def sending(*args: Any, **kwargs: Any) -> Any:
-        method = send()
-        if method is None:
-            raise ReferenceError("this session is gone")
         if not hooks.active(args[0] if args else None):
-            return method(*args, **kwargs)
+            return send(*args, **kwargs)
         request = kwargs["request"] if "request" in kwargs else args[-1]
         exchange = _Exchange(hooks)
         safely("client.on_request", lambda: exchange.begin(request))
         try:
-            return method(*args, **kwargs)
+            return send(*args, **kwargs)
         finally:
             safely("client.on_request", lambda: exchange.over(request))
 
@@ -176,129 +167,134 @@ class _Exchange:
         known = {STATUS_CODE: response.status_code, SERVER_ADDRESS: self._view.url.host}
         tap = Tap(observer, response.headers.get("content-encoding", ""), known=known)
         tie(view, response)
-        _Body(tap).observe(response.raw)
+        try:
+            _observe(response.raw, tap)
+        except (AttributeError, TypeError) as error:  # an adapter of the application's own gave a body of its own
+            observer.recorder.fault(error)
+            tap.dropped()
+            return
         if self._hooks.on_tap is not None:
             self._hooks.on_tap(view, tap)
+
+
+def _observe(raw: Any, tap: Tap) -> None:
+    """Let `raw` tell what is read of it, until its end."""
+    reader: type = type(raw)
+    raw._streamwitness = _Body(raw, reader, tap)
+    raw.__class__ = _reader(reader)
+
+
+@cache
+def _reader(base: type) -> type:
+    """The class of a body that is observed: its own, but for the methods that read and close.
+
+    A class rather than methods on the instance: those would hold their object, or lose it when it is collected.
+    """
+    made = {name: getattr(_Reading, name) for name in ("read", "read1", "read_chunked", "stream", "close")}
+    known = {name: method for name, method in made.items() if hasattr(base, name)}
+    return type(base.__name__, (base,), {"__module__": base.__module__, "__doc__": base.__doc__, **known})
 
 
 class _Body:
     """What is known of one body while its reader reads it by urllib3's methods."""
 
-    def __init__(self, tap: Tap) -> None:
-        self._tap = tap
-        self._reading = False
+    def __init__(self, raw: Any, base: type, tap: Tap) -> None:
+        self.base, self.tap = base, tap
+        self.reading = False
         """Whether a method of urllib3 is at work: then a `close` is its own."""
-        self._exhausted = False
+        self.exhausted = False
         """Whether all was read, though nobody has asked for more yet."""
-
-    def observe(self, raw: Any) -> None:
-        """Wrap the methods that read, on the instance: `raw` keeps its type, its place and its life."""
         self._dropped = weakref.finalize(raw, self._drop)
-        setattr(raw, _OBSERVED, True)
-        decodes = getattr(raw, "decode_content", True)
-        for name, wrap in _WRAPPERS.items():
-            method = getattr(raw, name, None)
-            if method is not None:
-                setattr(raw, name, functools.wraps(method)(wrap(self, _held(method), decodes)))
 
-    def read(self, held: Callable[[], Any], decodes: bool) -> Callable[..., Any]:
-        """`read` and `read1`."""
+    def asked(self, decoded: bool) -> None:
+        self.reading = True
+        safely("client.body", self.tap.asked)
+        if decoded:
+            self.tap.decoded()
 
-        def reading(*args: Any, **kwargs: Any) -> Any:
-            amount, decoded = _asked_for(args, kwargs)
-            self._asked(decodes if decoded is None else decoded)
-            try:
-                piece = held()(*args, **kwargs)
-            except BaseException as error:
-                self._failed(error)
-                raise
-            self._reading = False
-            if piece:
-                self._tap.passed(piece)
-                self._exhausted = amount is None or amount < 0
-            elif amount != 0:
-                self._over(self._tap.finished)
-            return piece
+    def failed(self, error: BaseException) -> None:
+        self.reading = False
+        self.over(lambda: self.tap.failed(error))
 
-        return reading
-
-    def read_chunked(self, held: Callable[[], Any], _decodes: bool) -> Callable[..., Any]:
-        """The generator under `stream` for a body in chunked transfer coding."""
-
-        def reading(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-            pieces = held()(*args, **kwargs)
-            _, decoded = _asked_for(args, kwargs)
-            try:
-                while (piece := self._next(pieces, bool(decoded))) is not None:
-                    self._tap.passed(piece)
-                    yield piece
-            finally:
-                pieces.close()
-            self._over(self._tap.finished)
-
-        return reading
-
-    def stream(self, held: Callable[[], Any], _decodes: bool) -> Callable[..., Any]:
-        """`stream` reads by the two above; only its end is not always theirs."""
-
-        def streaming(*args: Any, **kwargs: Any) -> Iterator[bytes]:
-            yield from held()(*args, **kwargs)
-            if _asked_for(args, kwargs)[0] != 0:
-                self._over(self._tap.finished)
-
-        return streaming
-
-    def close(self, held: Callable[[], Any], _decodes: bool) -> Callable[..., Any]:
-        """Called by the application, by `Response.close`, and by urllib3 itself when reading has failed."""
-
-        def closing() -> Any:
-            try:
-                return held()()
-            finally:
-                if not self._reading:
-                    self._over(self._tap.finished if self._exhausted else self._tap.closed)
-
-        return closing
-
-    def _next(self, pieces: Iterator[bytes], decoded: bool) -> bytes | None:
-        self._asked(decoded)
+    def next(self, pieces: Iterator[bytes], decoded: bool) -> bytes | None:
+        self.asked(decoded)
         try:
             return next(pieces, None)
         except BaseException as error:
-            self._failed(error)
+            self.failed(error)
             raise
         finally:
-            self._reading = False
+            self.reading = False
 
-    def _asked(self, decoded: bool) -> None:
-        self._reading = True
-        safely("client.body", self._tap.asked)
-        if decoded:
-            self._tap.decoded()
-
-    def _failed(self, error: BaseException) -> None:
-        self._reading = False
-        self._over(lambda: self._tap.failed(error))
-
-    def _over(self, report: Callable[[], None]) -> None:
+    def over(self, report: Callable[[], None]) -> None:
         safely("client.body", report)
         self._dropped.detach()
 
     def _drop(self) -> None:
-        safely("client.body", self._tap.finished if self._exhausted else self._tap.dropped)
+        safely("client.body", self.tap.finished if self.exhausted else self.tap.dropped)
+
+
+class _Reading:
+    """Methods of urllib3's response; all its other ways of reading call one of these."""
+
+    _streamwitness: _Body
+    decode_content: bool
+
+    def read(self, *args: Any, **kwargs: Any) -> Any:
+        return _read("read", self, args, kwargs)
+
+    def read1(self, *args: Any, **kwargs: Any) -> Any:
+        return _read("read1", self, args, kwargs)
+
+    def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        """The generator under `stream` for a body in chunked transfer coding."""
+        body = self._streamwitness
+        pieces = body.base.read_chunked(self, *args, **kwargs)  # type: ignore[attr-defined]
+        decoded = bool(_asked_for(args, kwargs)[1])
+        try:
+            while (piece := body.next(pieces, decoded)) is not None:
+                body.tap.passed(piece)
+                yield piece
+        finally:
+            pieces.close()
+        body.over(body.tap.finished)
+
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+        """It reads by the others; only its end is not always theirs."""
+        body = self._streamwitness
+        yield from body.base.stream(self, *args, **kwargs)  # type: ignore[attr-defined]
+        if _asked_for(args, kwargs)[0] != 0:
+            body.over(body.tap.finished)
+
+    def close(self) -> Any:
+        """Called by the application, by `Response.close`, and by urllib3 itself when reading has failed."""
+        body = self._streamwitness
+        try:
+            return body.base.close(self)  # type: ignore[attr-defined]
+        finally:
+            if not body.reading:
+                body.over(body.tap.finished if body.exhausted else body.tap.closed)
+
+
+def _read(name: str, raw: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    body = raw._streamwitness
+    amount, decoded = _asked_for(args, kwargs)
+    body.asked(getattr(raw, "decode_content", True) if decoded is None else decoded)
+    try:
+        piece = getattr(body.base, name)(raw, *args, **kwargs)
+    except BaseException as error:
+        body.failed(error)
+        raise
+    body.reading = False
+    if piece:
+        body.tap.passed(piece)
+        body.exhausted = amount is None or amount < 0
+    elif amount != 0:
+        body.over(body.tap.finished)
+    return piece
 
 
 def _asked_for(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int | None, bool | None]:
     """How many bytes are asked for, and whether decoded, as all of urllib3's methods take it."""
     amount, decoded = (*args, None, None)[:2]
     return kwargs.get("amt", amount), kwargs.get("decode_content", decoded)
-
-
-_WRAPPERS: Final = {
-    "read": _Body.read,
-    "read1": _Body.read,
-    "read_chunked": _Body.read_chunked,
-    "stream": _Body.stream,
-    "close": _Body.close,
-}
-"""Method of urllib3's response → what wraps it. All its other ways of reading call one of these."""

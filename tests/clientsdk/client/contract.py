@@ -72,9 +72,10 @@ class Adapter:
     stamps: tuple[Stamp, ...] = ()
     """Numbers that the parser survives, as its hook declares; the first is asked for."""
     ends: dict[str, str] = field(default_factory=dict)
-    """Ends at `wire` that differ from those of `test_contract.ENDINGS`."""
-    handles: frozenset[str] = frozenset(("proxy", "gc"))
-    """`proxy`: honours the proxies of its environment; `gc`: a stream that is dropped closes its connection."""
+    """Ends that differ from those of `test_contract.ENDINGS`; `stop` is the end by the application's own close."""
+    handles: frozenset[str] = frozenset(("proxy", "gc", "eager"))
+    """`proxy`: honours the proxies of its environment; `gc`: a stream that is dropped closes its connection; `eager`:
+    asks its server when the stream is made, not when it is first read."""
     module: str = ""
     """The package that is patched when everything is instrumented, if not that of the client's name."""
 
@@ -151,4 +152,22 @@ RESPONSES = Format(
     "openai_responses",
     _responses(),
     _named("error", error={"type": "server_error", "code": "x", "message": "overloaded"}),
+)
+
+
+def _chunk(text: str, finish: str | None = None) -> bytes:
+    """A chunk of Gemini's, as `alt=sse` sends it."""
+    candidate: dict[str, Any] = {"content": {"parts": [{"text": text}], "role": "model"}, "index": 0}
+    if finish is not None:
+        candidate["finishReason"] = finish
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 5, "totalTokenCount": 8}
+    chunk = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m-1", "responseId": "r-1"}
+    return b"data: %b\r\n\r\n" % json.dumps(chunk).encode()
+
+
+GEMINI = Format(
+    "/v1beta/models/m:streamGenerateContent",
+    "gemini",
+    (*(_chunk(text) for text in ("Die ", CANARY, "ja ", "ja ", " \u2028\u00e4\U0001f426")), _chunk(".", "STOP")),
+    b'data: {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}\r\n\r\n',
 )

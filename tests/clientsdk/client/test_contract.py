@@ -39,6 +39,8 @@ from tests.clientsdk.client.raw_server import (
 
 pytestmark = [
     pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),  # google-genai's
+    pytest.mark.filterwarnings("ignore:Unclosed (connection|client session|connector):ResourceWarning"),  # if dropped
     pytest.mark.parametrize("adapter", ADAPTERS, ids=[adapter.name.replace(" ", "-") for adapter in ADAPTERS]),
 ]
 
@@ -229,6 +231,7 @@ async def test_something_else_than_a_stream(adapter: Adapter, name: str, said: s
     with RawServer(broken(adapter, name)) as server:
         async with session(adapter, server.url) as opened:
             await read(opened)
+            await forgotten()
     if adapter.parses:
         assert sink.closing("wire").extra["stream.misframed"] == said
     else:
@@ -239,10 +242,11 @@ async def test_an_error_event(adapter: Adapter, sink: MemorySink) -> None:
     """A parser that raises on the provider's error event has handed it on."""
     with RawServer(broken(adapter, "an error event")) as server:
         async with session(adapter, server.url) as opened:
-            _, error = await read(opened)
+            raised = (await read(opened))[1] is not None  # an exception that is kept keeps the generators that it left
+            await forgotten()
     ends = closings(adapter, sink)
     if understood(adapter):
-        assert error is not None
+        assert raised
         assert sink.closing("parsed").columns()["result"][-1] == 5
         assert ends["parsed"] == "stopped_at_terminal"
 
@@ -284,12 +288,14 @@ async def test_close_after_break(adapter: Adapter, sink: MemorySink) -> None:
                 items = opened.items(answer)
                 await anext(items)
                 await opened.stop(answer)
+                del answer, items
+                await forgotten()
                 await read(opened)
                 await read(opened)
             connections.append(server.connections)
     assert connections[0] == connections[1]
     first = [next(block for block in sink.blocks if block.point == point and block.final) for point in adapter.points]
-    assert [block.end for block in first] == ["cancelled"] * len(first)
+    assert [block.end for block in first] == [adapter.ends.get("stop", "cancelled")] * len(first)
     assert len([block for block in sink.blocks if block.final]) == 3 * len(adapter.points)
 
 
@@ -302,7 +308,8 @@ async def test_an_exception_in_the_loop(adapter: Adapter, sink: MemorySink) -> N
                 async for _ in opened.items(answer):
                     1 / 0  # noqa: B018
             await opened.stop(answer)
-    assert set(closings(adapter, sink).values()) == {"cancelled"}
+            await forgotten()
+    assert set(closings(adapter, sink).values()) == {adapter.ends.get("stop", "cancelled")}
 
 
 async def test_dropped(adapter: Adapter, sink: MemorySink) -> None:
@@ -314,11 +321,14 @@ async def test_dropped(adapter: Adapter, sink: MemorySink) -> None:
             await anext(items)
             del items, answer
             await forgotten()
+        await forgotten()  # aiohttp keeps a response as long as its connection
     assert {CLIENT_ENDS[end or ""] for end in closings(adapter, sink).values()} == {"own"}
 
 
 async def test_a_stream_that_nobody_reads(adapter: Adapter, sink: MemorySink) -> None:
     """Closed before its first item was asked for: it leaves a record all the same."""
+    if "eager" not in adapter.handles:
+        pytest.skip("has not asked its server yet")
     with RawServer(started(adapter)) as server:
         async with session(adapter, server.url) as opened:
             await opened.stop(await opened.ask())
@@ -346,7 +356,7 @@ async def test_a_cancelled_task(adapter: Adapter, sink: MemorySink) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-    gc.collect()
+        await forgotten()
     assert set(closings(adapter, sink).values()) == {"cancelled"}
 
 
