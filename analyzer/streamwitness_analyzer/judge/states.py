@@ -41,10 +41,19 @@ def ingress_state(path: Path) -> str:
     state, egress = _upstream(leg), egress_state(path)
     related = hop is not None and hop.status != "unproven"
     made_up = hop is not None and hop.status == "faulty"
+    if egress == "misframed" and _every_upstream_seen(path):
+        return state  # whatever the answer was made of, none of it came in so
     if state == "complete" and egress not in ("complete", "none") and not related:
         return "none"  # it may be a side call's, and clears nobody
     doubtful = state != "complete" and egress == "complete" and not made_up
     return "none" if doubtful else state
+
+
+def _every_upstream_seen(path: Path) -> bool:
+    """Whether the records of all that the gateway read for this answer are held."""
+    egress = path.record("egress")
+    listed = egress.closing.legs if egress is not None and egress.closing is not None else ()
+    return bool(listed) and {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= set(listed)
 
 
 def _upstream(leg: Record) -> str:
