@@ -95,9 +95,7 @@ class JSONArrayFramer:
     def _hold(self, piece: bytes) -> None:
         """Keep a piece of an unfinished element, unless it is beyond the limit."""
         self._size += len(piece)
-        if self._size > self._limit:
-            self._held.clear()
-        else:
+        if self._size <= self._limit:
             self._held += piece
 
     def _end(self, data: bytes, end: int, frames: list[Frame]) -> int:

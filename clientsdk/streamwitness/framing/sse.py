@@ -252,7 +252,7 @@ class SSEFramer:
         if field == b"error" and value.lstrip(b" ").startswith(b'{"'):
             self._suspicion.error()
         self._answer(frames)
-        self._suspicion.odd(text[:LINE])
+        self._suspicion.odd(text)
         self._odd_at = len(frames)
 
     def _answer(self, frames: list[Frame]) -> None:

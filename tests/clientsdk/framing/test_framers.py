@@ -135,7 +135,7 @@ def _endless(framing: str) -> Iterator[tuple[bytes, bytes]]:
         "sse": [(b"data: ", x), (b"", b"data: xxxxxxxx\n" * 256), (b": ", x), (b"", x), (b"", b"odd: x\n" * 512)],
         "ndjson": [(b'{"', x), (b"", x), (b"", b" " * 4096), (b"odd\n{", x)],
         "json_array": [(b'["', x), (b"[1", b"1" * 4096), (b"[", b"[" * 4096), (b'[{"', b"\\\\" * 2048), (b"x", x)],
-        "eventstream": [(b"\0\xff\xff\xff", x), (b"x", x), (_prelude(1 << 30), x)],
+        "eventstream": [(b"\0\xff\xff\xff", x), (b"x", x), (_prelude(1 << 24), x)],
     }[framing]
 
 
