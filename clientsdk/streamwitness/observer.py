@@ -86,6 +86,7 @@ class BodyObserver:
         "oversize",
         "profile",
         "recorder",
+        "rest",
         "stamp",
         "terminal",
     )
@@ -111,6 +112,8 @@ class BodyObserver:
         """Called once with how this point ended."""
         self.stamp: Callable[[Frame], tuple[int, bytes]] | None = None
         """Of a stamped body: the sequence that a frame is stamped with (or MISSING), and its data without the stamp."""
+        self.rest: Callable[[], bool] | None = None
+        """Of a body that carries only the rest of an answer: whether the whole of it is known to be complete."""
         self.noted: dict[str, Any] = {}
         """Attributes for the closing block that its hook learned on the way."""
         self._framing = framing_of(path, content_type) or "sse"
@@ -153,9 +156,8 @@ class BodyObserver:
         try:
             pending = 0 if self._broken else self._finish()
             known = self._known() | _error_type(end, detail) | self.noted | (extra or {})
-            complete = self.profile.complete if self.profile is not None else None
             self.recorder.close(
-                self._clock(), end, detail=detail, complete=complete, pending=pending, legs=legs, extra=known
+                self._clock(), end, detail=detail, complete=self._complete(), pending=pending, legs=legs, extra=known
             )
             if self.on_close is not None:
                 self.on_close(end)
@@ -163,6 +165,13 @@ class BodyObserver:
             self.recorder.fault(error)
             self.recorder.close(self._clock(), end, detail=detail, legs=legs)
             faults.fault(f"observer.{self.recorder.point}", error)
+
+    def _complete(self) -> bool | None:
+        """Whether the answer is complete; None where that is not known. The rest of one says nothing against it."""
+        complete = self.profile.complete if self.profile is not None else None
+        if self.rest is None or complete:
+            return complete
+        return True if self.rest() else None
 
     def _finish(self) -> int:
         """Record the frames that only the end completes; returns the bytes of one that never was."""
@@ -228,7 +237,7 @@ class BodyObserver:
         framed = {sc.FRAMING: self._framing, sc.MISFRAMED: self._framer.wrong or None}
         if profile is None:
             return {key: value for key, value in framed.items() if value is not None}
-        reasons = profile.finish_reasons or (("error",) if profile.complete is False else ())
+        reasons = profile.finish_reasons or (("error",) if self._complete() is False else ())
         known = framed | {
             sc.UPSTREAM_FIRST: upstream and upstream.first,
             sc.UPSTREAM_LAST: upstream and upstream.last,

@@ -128,6 +128,8 @@ class Witness:
         `named` is the provider's profile where a setting names it; else it is found by path, type and first event.
         """
         observer = BodyObserver(self.recorder(point, leg=leg, client=client), path, content_type, self.clock, named)
+        if self.identity.attempt:
+            observer.rest = _not_known
         if self._host is not None and point in ("wire", "egress"):
             observer.on_close = self._host.ends
         if point == "wire":
@@ -141,3 +143,8 @@ class Witness:
             self.wire.recorder.expect(point)
         if self.parsed is not None:
             self.parsed.expect(point)
+
+
+def _not_known() -> bool:
+    """Whether an answer is complete of which another exchange carried the beginning."""
+    return False

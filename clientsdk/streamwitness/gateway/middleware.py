@@ -204,6 +204,8 @@ class _Answer:
         piece = message.get("body", b"")  # a middleware outside may put another into the message (Starlette's GZip)
         if self._kept is not None and self._kept.detached:
             await self._kept.drained()
+            if self._observer is not None:  # its record is closed: only for whether the answer becomes complete
+                self._observer.feed(piece)
             return
         try:
             await self._send(message)
@@ -230,6 +232,8 @@ class _Answer:
             kept = stripped(headers)
             if is_stream(message["status"], self._scope["path"], value_of(kept, b"content-type")):
                 kept = self._begin(kept)
+            elif self._request.follower is not None:  # all of it was had: no body, and so no record
+                kept = self._named(kept)
             return message if kept == headers else {**message, "headers": kept}
         except Exception as error:
             faults.fault("gateway.response", error)
@@ -237,19 +241,29 @@ class _Answer:
 
     def _begin(self, headers: list[Header]) -> list[Header]:
         exchange, request = self._exchange, self._request
-        cross_origin = exchange.announced and bool(value_of(self._scope["headers"], b"origin"))
-        with_key = request.header is not None and request.header.key and exchange.identity.sampled
         self._stamp = self._stamping(headers)
-        head = announced(
-            headers, exchange.identity, with_key=with_key, cross_origin=cross_origin,
-            stamp=self._stamp, first=request.follower.first if request.follower else 0, linked=request.linked,
-        )  # fmt: skip
+        head = self._named(headers)
         self._observer = exchange.egress(self._scope["path"], value_of(headers, b"content-type"))
         if self._observer is not None:
             self._open.add(self)
             self._observer.stamp = reader(exchange.identity.exchange, self._stamp)
+            if request.follower is not None:
+                self._observer.rest = request.follower.complete
             self._look_through(self._observer, value_of(headers, b"content-encoding"))
         return head
+
+    def _named(self, headers: list[Header]) -> list[Header]:
+        """The headers, and which stream and exchange it is."""
+        exchange, request = self._exchange, self._request
+        return announced(
+            headers,
+            exchange.identity,
+            with_key=request.header is not None and request.header.key and exchange.identity.sampled,
+            cross_origin=exchange.announced and bool(value_of(self._scope["headers"], b"origin")),
+            stamp=self._stamp,
+            first=request.follower.first if request.follower is not None else 0,
+            linked=request.linked,
+        )
 
     def _stamping(self, headers: list[Header]) -> Stamp:
         """How the events of this answer are numbered; sets up what numbers them, and what keeps them."""
@@ -268,7 +282,7 @@ class _Answer:
     def _keep(self, kept: Kept | None) -> None:
         if kept is not None:
             self._kept = kept
-            kept.on_taken, kept.on_give_up = self._taken, self._given_up
+            kept.on_taken, kept.on_give_up, kept.complete = self._taken, self._given_up, self._complete
             self._receive.hold()
 
     def _numbered(self, numbers: Rewriter, message: Message) -> Message:
@@ -353,6 +367,10 @@ class _Answer:
     def _taken(self) -> None:
         """Another request continues this answer: whoever reads it here is no longer given any."""
         self.close("disconnected", "continued by another request")
+
+    def _complete(self) -> bool:
+        profile = self._observer.profile if self._observer is not None else None
+        return profile is not None and profile.complete is True
 
     def _given_up(self) -> None:
         """Nobody can come back any more: the app is on its own with its server again."""

@@ -109,6 +109,8 @@ class Kept:
         """Called when another request continues a stream whose client had not been seen to leave."""
         self.on_give_up: Callable[[], None] | None = None
         """Called once when nobody can come back any more."""
+        self.complete: Callable[[], bool] = lambda: False
+        """Whether the answer, as far as the app has sent it, is known to be complete."""
         self._bounds, self._loop, self._forget = bounds, loop, forget
         self._log = bytearray()
         self._base = 0  # place of the log's first byte in the body
@@ -258,6 +260,7 @@ class Follower:
     def __init__(self, kept: Kept, identity: Identity, place: int, first: int) -> None:
         self.identity = identity
         self.kind = kept.kind
+        self.complete = kept.complete
         self.first = first
         """The number of the event that it begins with."""
         self.place = place
@@ -267,7 +270,16 @@ class Follower:
         self._kept = kept
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what is kept, then what comes. Breaks off where the answer does, or another request takes over."""
+        """Send what is kept, then what comes. Breaks off where the answer does, or another request takes over.
+
+        A client that has had everything is told so by status 204, at which an EventSource stops to reconnect.
+        """
+        if self._kept.whole(self):
+            self.leave()
+            headers = [header for header in self._kept.headers if header[0].lower() != b"content-type"]
+            await send({"type": "http.response.start", "status": 204, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
         await send({"type": "http.response.start", "status": 200, "headers": list(self._kept.headers)})
         try:
             while (piece := self._kept.piece(self)) is not None:
