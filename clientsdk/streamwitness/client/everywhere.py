@@ -9,7 +9,6 @@ and clients of subclasses are covered too. `Patches.undo` puts back what was the
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -95,8 +94,6 @@ class Watch(MetaPathFinder):
 
     def __init__(self, table: Mapping[str, Patch], patches: Patches) -> None:
         self._table, self._patches = table, patches
-        self._done: set[str] = set()
-        self._lock = threading.Lock()
 
     def start(self) -> None:
         """Patch what is there, and look out for the rest."""
@@ -112,18 +109,15 @@ class Watch(MetaPathFinder):
             sys.meta_path.remove(self)
 
     def imported(self, module: ModuleType) -> None:
-        """Patch a package, once. Never raises."""
-        with self._lock:
-            if module.__name__ in self._done or not self._patches.live:
-                return
-            self._done.add(module.__name__)
-        safely("client.everywhere", lambda: self._table[module.__name__](module, self._patches))
+        """Patch a package that is there; one that is imported anew has classes of its own. Never raises."""
+        if self._patches.live:
+            safely("client.everywhere", lambda: self._table[module.__name__](module, self._patches))
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """What the other finders find, with a loader that tells us when the package is there."""
-        if fullname not in self._table or fullname in self._done:
+        if fullname not in self._table:
             return None
         others = (finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec"))
         spec = next((found for finder in others if (found := finder.find_spec(fullname, path, target))), None)

@@ -21,6 +21,8 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import instrument, uninstrument
+from streamwitness.client.hook import ClientHook
+from streamwitness.client.httpx_hook import install
 from streamwitness.providers.openai_chat import OpenAIChat
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import (
@@ -184,6 +186,19 @@ async def test_endings_raise_the_same_and_are_told_apart(
     assert (type(actual[1]), str(actual[1])) == (type(expected[1]), str(expected[1]))
     assert b"".join(actual[0]) == b"".join(expected[0])
     assert sink.closing("wire").end == end
+
+
+async def test_one_body_has_one_tap(library: ModuleType, sink: MemorySink) -> None:
+    """Two hooks on one client, a gateway's and a client's say: the body is observed by the first that takes it."""
+    second = ClientHook("second")
+    with RawServer(stream()) as server, library.Client() as client:
+        instrument(client)
+        uninstall = install(client, on_response=second.on_response, on_tap=second.on_tap)
+        assert client.post(server.url + PATH).content == BODY
+        uninstall()
+        assert client.post(server.url + PATH).content == BODY
+    clients = [block.extra["stream.client"] for block in sink.at("wire") if block.final]
+    assert clients == ["second", library.__name__]
 
 
 @both

@@ -225,6 +225,9 @@ def test_nothing_is_loaded_for_it_and_later_imports_are_patched() -> None:
         print(type(httpx2.__loader__).__name__, type(httpx2.__spec__.loader).__name__, httpx2.__spec__.origin[-18:])
         import importlib.resources
         print(importlib.resources.files("httpx2").joinpath("__init__.py").is_file())
+        del sys.modules["httpx2"], sys.modules["httpx2._client"]
+        import httpx2
+        print(httpx2.Client is not Client, httpx2.Client.send.__code__.co_filename.endswith("httpx_hook.py"))
         streamwitness.uninstrument()
         print(Client.send.__code__.co_filename.endswith("httpx2/_client.py"))
         print([type(finder).__module__ for finder in sys.meta_path if "streamwitness" in type(finder).__module__])
@@ -236,6 +239,7 @@ def test_nothing_is_loaded_for_it_and_later_imports_are_patched() -> None:
         "True send",
         "SourceFileLoader SourceFileLoader httpx2/__init__.py",
         "True",
+        "True True",
         "True",
         "[]",
     ]
