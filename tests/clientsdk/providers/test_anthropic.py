@@ -8,17 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamwitness import semconv as sc
 from streamwitness.events import Piece, Reading
 from streamwitness.framing import SSEFramer
 from streamwitness.providers.anthropic import FINISHES, KINDS, TYPES, Anthropic
+from tests.clientsdk.providers.spoiling import spoiled
 from tests.clientsdk.providers.vectors import reading, state, streams
 
 STREAMS = [pytest.param(stream, id=place) for name, place, stream in streams() if name == "anthropic"]
 WHOLE = {stream["name"]: stream for name, place, stream in streams() if "anthropic/anthropic/" in place}
+EVENTS = [json.loads(e["data"]) for s in WHOLE.values() for e in s["events"] if e["data"].startswith("{")]
 NAMES = ["text", "ping-without-data", "parallel-tools", "interleaved-blocks", "thinking", "citations", "server-tools"]
 
 
@@ -193,6 +195,16 @@ def test_memory_is_bounded_and_then_completion_is_not_claimed() -> None:
     profile.read(b"", b'{"type":"message_stop"}')
 
     assert (profile.finish_reasons, profile.complete) == (("tool_calls",), False)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])  # it is the SDK that is
+@given(event=st.sampled_from(EVENTS), data=st.data())
+def test_sdk_objects_with_odd_fields_read_as_their_bytes(event: dict[str, Any], data: st.DataObject) -> None:
+    """The package makes its objects of anything: what a server sends in a wrong type reads alike on both sides."""
+    value = spoiled(data, event)
+    if isinstance(value, dict):
+        expected = Anthropic().read(b"", json.dumps(value).encode())
+        assert Anthropic().read_object(_sdk_object(value)) == expected
 
 
 @settings(deadline=None, max_examples=60)

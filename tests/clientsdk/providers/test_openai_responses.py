@@ -8,17 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streamwitness import semconv as sc
 from streamwitness.events import Piece, Reading
 from streamwitness.framing import SSEFramer
 from streamwitness.providers.openai_responses import DELTAS, ENDS, PARTS_ADDED, SNAPSHOTS, TOOL_DELTAS, OpenAIResponses
+from tests.clientsdk.providers.spoiling import spoiled
 from tests.clientsdk.providers.vectors import reading, state, streams
 
 STREAMS = [pytest.param(stream, id=place) for name, place, stream in streams() if name == "openai_responses"]
 WHOLE = {stream["name"]: stream for name, place, stream in streams() if "openai_responses/openai/" in place}
+EVENTS = [json.loads(e["data"]) for s in WHOLE.values() for e in s["events"] if e["data"].startswith("{")]
 
 NOT_UNDERSTOOD = (
     "response.audio.",
@@ -172,6 +174,16 @@ def test_memory_is_bounded_and_then_no_snapshot_is_judged() -> None:
     assert profile.snapshot_mismatches == 0
     assert len(profile._sums) <= 1024
     assert len(profile._calls) == 1024
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])  # it is the SDK that is
+@given(event=st.sampled_from(EVENTS), data=st.data())
+def test_sdk_objects_with_odd_fields_read_as_their_bytes(event: dict[str, Any], data: st.DataObject) -> None:
+    """The package makes its objects of anything: what a server sends in a wrong type reads alike on both sides."""
+    value = spoiled(data, event)
+    if isinstance(value, dict):
+        expected = OpenAIResponses().read(b"", json.dumps(value).encode())
+        assert OpenAIResponses().read_object(_sdk_object(value)) == expected
 
 
 @settings(deadline=None, max_examples=60)
