@@ -1,8 +1,8 @@
 """Server-sent events cut out of a body that arrives in arbitrary pieces, as the WHATWG standard says.
 
 Two ways lead to the same frames. Events that stand whole in one piece, in the shape nearly every server sends, are
-cut with `bytes.split`; everything else goes line by line through `_lines`, a complete incremental parser. A test
-compares the two for every cut.
+cut out from one LF to the next; everything else goes line by line through `_lines`, a complete incremental parser. A
+test compares the two for every cut.
 
 What a byte belongs to, wherever the reads are cut:
 
@@ -244,13 +244,16 @@ class SSEFramer:
         self._unless_known(text, frames)
 
     def _unless_known(self, text: bytes, frames: list[Frame]) -> None:
-        """A line that is no field of the standard is odd; llama.cpp's older builds had a field for errors."""
+        """A line that is no field of the standard is odd, unless it stands in an event with data: there a server may
+        have forgotten the field names of a text's further lines. llama.cpp's older builds had a field for errors."""
         field, _, value = text.partition(b":")
         if field in _FIELDS:
             self._suspicion.proper()
             return
         if field == b"error" and value.lstrip(b" ").startswith(b'{"'):
             self._suspicion.error()
+        if self._has_data:
+            return
         self._answer(frames)
         self._suspicion.odd(text)
         self._odd_at = len(frames)
