@@ -34,6 +34,7 @@ Source: the event types of the `anthropic` package, 2.14 (anthropic/types/raw_*,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 from streamwitness.events import Piece, Reading
@@ -118,12 +119,12 @@ class Anthropic(JsonProfile[Event]):
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:
         """By path (Vertex: the publisher's models); else by a first event `message_start`."""
-        if path.endswith("/v1/messages"):
-            return True
+        known = line_of(first)
+        if path.endswith("/v1/messages"):  # other services have such a path, too
+            return known is None or "type" in known or "error" in known
         if path.endswith(":streamRawPredict") and "/publishers/anthropic/" in path:
             return True
-        known = line_of(first) or {}
-        return known.get("type") == "message_start" and isinstance(known.get("message"), dict)
+        return known is not None and known.get("type") == "message_start" and isinstance(known.get("message"), dict)
 
     def _event(self, event: Event) -> Reading:
         kind = event.type
@@ -239,3 +240,9 @@ _HANDLERS: Final = {
 
 TYPES: Final = frozenset(_HANDLERS) | {"content_block_delta", "error"}
 """All types of events."""
+
+
+def is_event(known: Mapping[str, Any]) -> bool:
+    """Whether these are the fields of an event."""
+    kind = known.get("type")
+    return isinstance(kind, str) and kind in TYPES

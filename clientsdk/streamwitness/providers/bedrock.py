@@ -35,10 +35,10 @@ from typing import Any, ClassVar, Final
 from streamwitness.events import Piece, Reading
 from streamwitness.semconv import ERROR, MALFORMED, OTHER, REASONING, ROLE, TEXT, TOOL_ARGS, TOOL_START, USAGE
 
-from .anthropic import TYPES, Anthropic
+from .anthropic import Anthropic, is_event
 from .base import MAX_TRACKED, JsonProfile, count, line_of, piece, reading
 from .bedrock_event import PAYLOAD, Delta, Payload, Usage
-from .objects import Unreadable, raw_event, utf8
+from .objects import Unreadable, fields, raw_event, utf8
 from .shapes import Shape
 
 FINISHES: Final = {
@@ -103,12 +103,14 @@ class Bedrock(JsonProfile[Payload]):
             return self._read_lenient(event, data)
 
     def read_object(self, obj: object) -> Reading:
-        """Read a message as boto3 unwraps it, a message with `event` and `data`, or the payload under its name."""
+        """Read a message as boto3 unwraps it, one with `event` and `data`, or an event of the model's own format."""
         raw = raw_event(obj)
         if raw is not None:
             return self.read(*raw)
         if obj is None or isinstance(obj, (list, bool, int, float)):
             return _MALFORMED
+        if is_event(fields(obj) or {}):
+            return self._model_event(obj)
         if not isinstance(obj, dict):
             raise Unreadable(obj)
         return self._unwrapped(obj)
@@ -116,7 +118,7 @@ class Bedrock(JsonProfile[Payload]):
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:
         """By path; else by an event that boto3 has unwrapped."""
-        return path.endswith(_PATHS) or _only_key(line_of(first) or {}) in _CONVERSE
+        return path.endswith(_PATHS) or _event_key(line_of(first) or {}) in _CONVERSE
 
     def _named(self, event: str, payload: Payload) -> Reading:
         if event == "contentBlockDelta":
@@ -132,14 +134,17 @@ class Bedrock(JsonProfile[Payload]):
 
     def _read_unnamed(self, data: bytes) -> Reading:
         known = line_of(data)
-        return _MALFORMED if known is None else self._unwrapped(known)
+        if known is None:
+            return _MALFORMED
+        return self._model_event(data) if is_event(known) else self._unwrapped(known)
 
-    def _unwrapped(self, value: dict[str, Any]) -> Reading:
+    def _unwrapped(self, value: dict[str, Any], *, chunk: bool = False) -> Reading:
         """An event under its name; keys that are no event's are passed over."""
-        event = _only_key(value)
+        event = _event_key(value)
         if event == "error":
             return self._error()
-        if event not in EVENTS:
+        if event not in (_CONVERSE if chunk else EVENTS):
+            self._opaque = self._opaque or chunk
             return _OTHER
         known = value[event]
         return self._named(event, PAYLOAD.lenient(known)) if isinstance(known, dict) else _MALFORMED
@@ -202,23 +207,19 @@ class Bedrock(JsonProfile[Payload]):
         inner = _unwrap(wrapped)
         if inner is None:
             return _MALFORMED
-        if self._inside is None:
-            known = line_of(inner)
-            if known is None:
-                return _MALFORMED
-            if known.get("type") not in TYPES:
-                return self._inside_out(known)
-            self._inside = Anthropic()
-        result = self._inside.read(b"", inner)
-        self.model, self.response_id, self.usage = self._inside.model, self._inside.response_id, self._inside.usage
-        return result
+        if self._inside is not None:
+            return self._model_event(inner)
+        known = line_of(inner)
+        if known is None:
+            return _MALFORMED
+        return self._model_event(inner) if is_event(known) else self._unwrapped(known, chunk=True)
 
-    def _inside_out(self, known: dict[str, Any]) -> Reading:
-        """A chunk that is not Anthropic's."""
-        if _only_key(known) in _CONVERSE:
-            return self._unwrapped(known)
-        self._opaque = True
-        return _OTHER
+    def _model_event(self, event: object) -> Reading:
+        """An event of Anthropic's, from a chunk or from the `anthropic` package, which has unwrapped it."""
+        inside = self._inside = self._inside or Anthropic()
+        result = inside.read_object(event)
+        self.model, self.response_id, self.usage = inside.model, inside.response_id, inside.usage
+        return result
 
 
 def _name(name: bytes) -> str:
@@ -227,7 +228,7 @@ def _name(name: bytes) -> str:
     return "error" if text.endswith("Exception") else text
 
 
-def _only_key(value: dict[str, Any]) -> str:
+def _event_key(value: dict[str, Any]) -> str:
     """The key of an unwrapped message that is an event's name; `error` for every exception, "" for none."""
     names = ("error" if key.endswith("Exception") else key for key in value)
     return next((name for name in names if name in EVENTS or name == "error"), "")
