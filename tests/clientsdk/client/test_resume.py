@@ -17,8 +17,10 @@ import streamwitness
 from streamwitness.client.resume import Checkpoint
 from streamwitness.headers import format_response
 from streamwitness.testing import recording
+from streamwitness_analyzer.judge import judge
 from tests.clientsdk.client.raw_server import RawServer, hang_up, stream
 from tests.clientsdk.gateway.keeping import DATA, Gateway
+from tests.clientsdk.gateway.serving import until
 
 EXCHANGE = "3f9a1c0711223344"
 TEXTS = ["Die ", "\u00e4lte ", "Am\u2028sel \U0001f426", "singt.", "[DONE]"]
@@ -164,6 +166,30 @@ def test_numbers_in_the_objects_do_as_well() -> None:
         seen += [event.data for event in connect(lossy, checkpoint)]
     assert seen == DATA
     assert checkpoint.outcome == "resumed"
+
+
+@pytest.mark.parametrize("cut", ["after data, before the blank line", "before the completion", "after the completion"])
+def test_nobody_is_accused_where_a_client_resumed(cut: str) -> None:
+    """The exchanges are one stream's: the answer is complete and intact, though one connection was lost."""
+    upto, had = CUTS[cut]
+    gateway = Gateway()
+    gateway.go(had + 1)
+    with (
+        gateway.serve() as url,
+        losing(url, upto) as lossy,
+        recording(mode="stamp", origins=(lossy.rpartition("/v1")[0],)) as sink,
+        streamwitness.instrument(httpx.Client(timeout=30)) as client,
+    ):
+        checkpoint = Checkpoint()
+        seen = connect(lossy, checkpoint, client)
+        gateway.go()
+        seen += connect(lossy, checkpoint, client)
+        until(lambda: len(gateway.closings()) == 1 + (had < len(DATA)))
+    assert [event.data for event in seen] == DATA
+    blocks = [*gateway.sink.blocks, *sink.blocks]
+    assert len({block.stream for block in blocks}) == 1
+    verdict = judge(blocks, settled=True)
+    assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "intact", [])
 
 
 # --------------------------------------------------------------------------- with other servers
