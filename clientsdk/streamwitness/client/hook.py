@@ -179,9 +179,10 @@ def _client(path: str, library: str) -> str:
 
 def _format(path: str, content_type: str) -> str | None:
     """The format that the SDK's parser reads, so that both points read the same; not where it is wrapped in another."""
-    reading = parser.get()
-    known = reading is not None and reading.profile in PROFILES and framing_of(path, content_type) == "sse"
-    return reading.profile if reading is not None and known else None
+    reading = _reading(path)
+    if reading is None or reading.profile not in PROFILES or framing_of(path, content_type) != "sse":
+        return None
+    return reading.profile
 
 
 def _content_type(response: Any, path: str) -> str | None:

@@ -18,7 +18,7 @@ import pytest
 
 import streamwitness
 from streamwitness import faults
-from streamwitness.client import instrument, uninstrument
+from streamwitness.client import _LIBRARIES, _SUPPORTED, instrument, uninstrument
 from streamwitness.client import instrumented as everything_is
 from streamwitness.gateway.upstream import upstream
 from streamwitness.testing import MemorySink
@@ -26,6 +26,7 @@ from tests.clientsdk.client.contract import CHAT, MESSAGES
 from tests.clientsdk.client.raw_server import BODY, RawServer, stream
 
 PATH = CHAT.path
+CLIENTS = (Path(__file__).parents[3] / "docs" / "clients.md").read_text()
 
 
 def classes(cls: type) -> dict[tuple[type, str], Any]:
@@ -195,6 +196,14 @@ def test_a_failing_patch_leaves_the_host_alone(monkeypatch: pytest.MonkeyPatch, 
         finally:
             uninstrument()
     assert sink.closing("parsed").extra["stream.client"] == "anthropic"
+
+
+@pytest.mark.parametrize("name", [f"{package}.{cls}" for package, cls in _SUPPORTED])
+def test_every_client_is_described(name: str) -> None:
+    """It has its row in docs/clients.md, and its package is patched where everything is instrumented."""
+    rows = [line for line in CLIENTS.splitlines() if line.startswith("| `")]
+    assert [row for row in rows if f"`{name}`" in row]
+    assert name.rpartition(".")[0] in _LIBRARIES
 
 
 def run(code: str) -> str:
