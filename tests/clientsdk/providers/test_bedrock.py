@@ -81,6 +81,12 @@ def test_an_exception_is_an_error_whatever_it_holds(name: str, data: bytes) -> N
     assert profile.complete is False
 
 
+@pytest.mark.parametrize(("data", "parts"), [(b'{"x":1}', sc.OTHER), (b"", sc.MALFORMED), (b"[]", sc.MALFORMED)])
+def test_an_event_that_is_not_known_is_other_if_it_is_one(data: bytes, parts: int) -> None:
+    """A later event type disturbs nothing; what is no JSON object is malformed under any name."""
+    assert Bedrock().read(b"futureEvent", data) == Reading(parts)
+
+
 def test_bytes_from_boto3_are_the_chunk_itself() -> None:
     """On the wire a chunk is base64, boto3 has decoded it."""
     inner = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}'
