@@ -160,7 +160,7 @@ class OpenAIResponses(JsonProfile[Event]):
 
     def _event(self, event: Event) -> Reading:
         number = event.sequence_number
-        self.sequence = number if number is not None and number >= 0 else None
+        self.sequence = count(number)
         kind = event.type or ""
         if (delta := DELTAS.get(kind)) is not None:
             return self._delta(event, delta)

@@ -128,9 +128,9 @@ def test_fields_of_any_type_read_alike_from_bytes_and_dict(name: str, data: st.D
     for event in data.draw(EVENTS[name]):
         raw = json.dumps(event).encode()
         assert wire.read(b"", raw) == parsed.read_object(json.loads(raw))
+        assert all(number is None or 0 <= number < 1 << 63 for number in (*wire.usage, wire.sequence))
 
     assert state(wire) == state(parsed)
-    json.dumps(state(wire))
 
 
 @pytest.mark.parametrize("name", SHAPES)
