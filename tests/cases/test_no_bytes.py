@@ -32,7 +32,7 @@ async def never_entered(scope: Any, receive: Any, send: Any) -> None:
     await receive()  # the client's departure
 
 
-async def test_a_stream_without_a_byte_has_a_record_and_a_verdict(app: Any) -> None:
+async def test_a_stream_without_a_byte_has_a_record_and_a_verdict() -> None:
     """One closing block without events; the client that had announced itself has vanished."""
     announced = format_request("5" * 32, ("wire", "parsed")).encode()
     scope = {

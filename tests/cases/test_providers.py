@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import pytest
@@ -23,11 +24,11 @@ WHOLE = {
 }
 """Conversations in which nothing is wrong."""
 LOSABLE = {name: at for name, c in WHOLE.items() if (at := [i for i, e in enumerate(c.events) if e.content])[2:]}
-"""Conversations of three events with content or more, and where these are: the one in the middle is lost."""
+"""Conversations of three events with content or more, and where these are."""
 
 
 SURE: Final = 6
-"""From so many further events on an answer is known to be made of its upstream response, also without an id in it."""
+"""From so many of them on an answer is known to be made of its upstream response, also without an id in it."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ def hands_on(framing: str, without: int | None = None) -> Parser:
 
     def parse(pieces: Iterator[bytes]) -> Iterator[Any]:
         framer, position = FRAMINGS[framing](), 0
-        for piece in (*pieces, None):
-            for frame in framer.finish()[0] if piece is None else framer.feed(piece):
+        for frames in chain(map(framer.feed, pieces), (framer.finish()[0] for _ in range(1))):
+            for frame in frames:
                 if position != without:
                     yield ServerSentEvent(frame.name.decode(), frame.data.decode())
                 position += 1
@@ -121,3 +122,45 @@ def test_a_lost_event(name: str, component: str) -> None:
         assert accused <= {(component,)}
     else:
         assert accused == {(component,)}
+
+
+def cut_short(name: str) -> list[bytes]:
+    """The beginning of a conversation, with two events with content."""
+    return WHOLE[name].body(WHOLE[name].events[: LOSABLE[name][2]])
+
+
+CUT = [n for n, at in LOSABLE.items() if not any(e.parts & {"finish", "terminal"} for e in WHOLE[n].events[: at[2]])]
+"""Conversations whose beginning is not a whole answer."""
+
+
+@pytest.mark.parametrize("component", ["gateway", "transport"])
+@pytest.mark.parametrize("name", CUT)
+def test_a_lost_end(name: str, component: str) -> None:
+    """Cut there, with a clean end of the body: not called completed where it is known, and nobody else is blamed."""
+    conversation, cut = WHOLE[name], cut_short(name)
+    changes: dict[str, Any] = {"received": cut} | ({"sent": cut} if component == "gateway" else {})
+    verdict = Stream().play(played(conversation, **changes)).verdict()
+    accused = {suspects for _, suspects in told(verdict)}
+    assert accused <= {(component,)}
+    assert accused or (component == "gateway" and not conversation.identified)
+    if accused:
+        assert verdict["ending"]["class"] == {"gateway": "gateway_truncated", "transport": "network_lost"}[component]
+
+
+@pytest.mark.parametrize("end", ["reset", "protocol_error"])
+@pytest.mark.parametrize("name", CUT)
+def test_a_connection_that_breaks(name: str, end: str) -> None:
+    """All had left the gateway: the transport lost the rest, and the ending is the network's."""
+    verdict = Stream().play(played(WHOLE[name], received=cut_short(name), received_end=end)).verdict()
+    assert {suspects for _, suspects in told(verdict)} == {("transport",)}
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("network_lost", "transport")
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_an_upstream_that_breaks(name: str) -> None:
+    """Everybody saw the same beginning: the source's, and nothing was lost on the way."""
+    cut = cut_short(name)
+    more = {"upstream_end": "reset", "sent_end": "raised", "received_end": "protocol_error"}
+    verdict = Stream().play(played(WHOLE[name], upstream=cut, sent=cut, received=cut, **more)).verdict()
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("upstream_truncated", "source")
+    assert told(verdict) == []

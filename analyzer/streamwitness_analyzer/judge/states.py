@@ -83,7 +83,7 @@ def egress_state(path: Path) -> str:
         return "none"
     if _failed(egress):
         return "error"
-    if egress.complete:
+    if _complete(path, egress):
         return "complete"
     return "misframed" if egress.end == "eof" and misframed(egress) else egress.end
 
@@ -107,7 +107,8 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "error"
     if _whole(path, wire, parsed):
         return "complete"
-    stop = _stop(wire, parsed, applied)
+    arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
+    stop = _stop(wire, parsed, applied, arrived)
     return "misframed" if stop == "eof" and wire is not None and misframed(wire) else stop
 
 
@@ -115,7 +116,23 @@ def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
     """Whether the client had the complete answer, as far down as it tells; a known completion rule tells best."""
     held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None]
     ruled = [record for record, closing in held if closing.complete is not None] or [record for record, _ in held]
-    return bool(ruled) and (ruled[0].complete or _had_the_end(path, ruled[0]))
+    return bool(ruled) and (_complete(path, ruled[0]) or _had_the_end(path, ruled[0]))
+
+
+def _complete(path: Path, record: Record) -> bool:
+    """Whether a point had a complete answer; where only a clean end tells, not if what came before it was lost."""
+    by_rule = record.closing is not None and record.closing.complete is not None
+    return record.complete and (by_rule or not _lost_its_end(path, record))
+
+
+def _lost_its_end(path: Path, record: Record) -> bool:
+    """Whether the end of the answer is known to have been lost on the way to this point."""
+    for step in path.steps:
+        if any(change.kind == "tail" for change in step.hop.changes):
+            return True
+        if step.after is record:
+            break
+    return False
 
 
 def _had_the_end(path: Path, record: Record) -> bool:
@@ -129,9 +146,8 @@ def _had_the_end(path: Path, record: Record) -> bool:
     )
 
 
-def _stop(wire: Record | None, parsed: Record | None, applied: Record | None) -> str:
+def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, arrived: bool) -> str:
     ends = {name: r.end for name, r in (("wire", wire), ("parsed", parsed), ("applied", applied)) if r is not None}
-    arrived = wire is not None and wire.complete  # then nothing that stopped further down is the connection's doing
     if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived:
         return _CLIENT_STATE[wire.end]
     if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
