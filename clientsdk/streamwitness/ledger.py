@@ -22,6 +22,9 @@ from .sums import Sums
 _OK: Final = RESULT["ok"]
 _UNREAD: Final = frozenset((RESULT["malformed"], RESULT["oversize"], RESULT["after_terminal"]))
 """Results of events that enter the payload sums, not the semantic ones."""
+_SHARED: Final = 64
+"""Events whose digests are remembered for another point, none of them longer than `_SHARED_BYTES`."""
+_SHARED_BYTES: Final = 4096
 _MALFORMED: Final = PARTS.index("malformed")
 _PING: Final = PARTS.index("ping")
 _BITS: Final = tuple((1 << bit, bit) for bit in range(len(PARTS)))
@@ -34,6 +37,32 @@ class Said:
 
     def __init__(self) -> None:
         self.payload = self.semantic = MISSING
+
+
+class Shared:
+    """The digests of the newest events of one witness, for its points that see the same bytes."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[bytes, Sequence[Piece], Said]] = {}
+
+    def of(self, name: bytes, data: bytes, pieces: Sequence[Piece]) -> Said | None:
+        """The digests of this very event if another point has just recorded it, else a place for them.
+
+        A digest depends on the key, which a witness has but one of, and on name, data and pieces. Where these differ
+        in anything (another profile, another slot), or are large, nothing is shared.
+        """
+        known = self._known.get(data)
+        if known is None:
+            if len(data) > _SHARED_BYTES:
+                return None
+            if len(self._known) >= _SHARED:
+                self._known.pop(next(iter(self._known)), None)
+            said = Said()
+            self._known[data] = (name, pieces, said)
+            return said
+        return known[2] if known[0] == name and known[1] == pieces else None
 
 
 Event = tuple[

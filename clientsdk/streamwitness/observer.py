@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from . import faults
 from . import semconv as sc
-from .events import Frame, Reading
+from .events import Frame, Piece, Reading
 from .framing import FRAMINGS, Framer, framing_of
+from .ledger import Said
 from .providers import Profile, detect, profile
 from .recorder import Recorder
 
@@ -87,6 +88,7 @@ class BodyObserver:
         "profile",
         "recorder",
         "rest",
+        "share",
         "stamp",
         "terminal",
     )
@@ -98,6 +100,8 @@ class BodyObserver:
         self.profile: Profile | None = None
         self.terminal = False
         """Whether the protocol's terminal event (`[DONE]`) has been seen."""
+        self.share: Callable[[bytes, bytes, tuple[Piece, ...]], Said | None] | None = None
+        """Gives what another point of this witness has in common with an event of this name, data and pieces."""
         self.error: Reading | None = None
         """The provider's newest error event, once one was seen."""
         self.first: Reading | None = None
@@ -205,7 +209,7 @@ class BodyObserver:
             self.judged += 1
         self.recorder.event(
             now, size, parts, pieces, name=name, data=frame[1], result=result, leg=leg, leg_read=leg_read,
-            sequence=sequence,
+            sequence=sequence, said=None if self.share is None else self.share(name, frame[1], pieces),
         )  # fmt: skip
         if self.first is None:
             self.first = reading
@@ -242,6 +246,8 @@ class BodyObserver:
             sc.UPSTREAM_FIRST: upstream and upstream.first,
             sc.UPSTREAM_LAST: upstream and upstream.last,
             sc.UPSTREAM_HOLES: upstream and upstream.holes,
+            sc.UPSTREAM_MISMATCHES: getattr(profile, "snapshot_mismatches", 0) or None,
+            sc.UPSTREAM_BREAKS: getattr(profile, "grammar_breaks", 0) or None,
             sc.PROVIDER_NAME: profile.provider,
             sc.RESPONSE_MODEL: profile.model,
             sc.RESPONSE_ID: profile.response_id,

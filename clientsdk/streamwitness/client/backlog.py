@@ -10,28 +10,42 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Final
 
 from streamwitness import forked
 
-T = TypeVar("T")
+MOST: Final = 16
+"""Items that wait at most, unless another number is given."""
+MOST_BYTES: Final = 1 << 14
+"""Bytes that wait at most, but for the item that goes beyond."""
 
 
-class Backlog(Generic[T]):
-    """Items that wait for `work`, which gets each once and in order. Append to `items`; inert in a forked child.
+class Backlog:
+    """Items that wait; the first member of each is called with the item, once and in order. Inert in a forked child.
 
-    Never waits for the host: `work` does nothing but look.
+    Whoever adds an item asks `full` when it is a good time for looking. Nothing here waits for the host: the lock is
+    held by those who look, and they do nothing else.
     """
 
-    __slots__ = ("_busy", "_generation", "_last", "_lock", "_work", "items")
+    __slots__ = ("_busy", "_generation", "_last", "_lock", "_most", "_size", "items")
 
-    def __init__(self, work: Callable[[T], None]) -> None:
-        self.items: deque[T] = deque()
-        self._work = work
+    def __init__(self, most: int = MOST) -> None:
+        self.items: deque[tuple[Any, ...]] = deque()
+        self._most, self._size = most, 0
         self._generation = forked.generation
         self._lock = threading.RLock()
         self._busy = False
-        self._last: Callable[[], None] | None = None
+        self._last: list[Callable[[], None]] = []
+
+    def add(self, item: tuple[Any, ...], size: int = 0) -> None:
+        """Let an item wait that holds `size` bytes. Never raises."""
+        self.items.append(item)
+        self._size += size
+
+    @property
+    def full(self) -> bool:
+        """Whether as much waits as may wait."""
+        return len(self.items) >= self._most or self._size >= MOST_BYTES
 
     def settle(self) -> None:
         """Work off what waits."""
@@ -40,22 +54,23 @@ class Backlog(Generic[T]):
         with self._lock:
             if self._busy:  # a finalizer inside our own loop, which takes the rest as well
                 return
-            self._busy = True
+            self._busy, self._size = True, 0
             try:
                 while self.items:
-                    self._work(self.items.popleft())
+                    item = self.items.popleft()
+                    item[0](item)
             finally:
                 self._busy = False
-            if self._last is not None:
-                self._last()
+            while self._last:
+                self._last.pop(0)()
 
     def last(self, action: Callable[[], None]) -> None:
-        """Work off what waits, then act; called inside of `work`, it acts when that is done."""
+        """Work off what waits, then act; where that is under way further up, act when it is done."""
         if self._generation != forked.generation:
             return
         with self._lock:
             if self._busy:
-                self._last = self._last or action
+                self._last.append(action)
                 return
             self.settle()
             action()

@@ -66,8 +66,7 @@ class Parsed:
         self.profile = name
         """Name of the provider's format, where it was given."""
         self._reader = Reader(link, name)
-        self._waiting: Backlog[tuple[int, int, weakref.ref[Any], Any]] = Backlog(self._record_plain)
-        self._plain = self._waiting.items  # when, identity, reference and what it says: items that say little
+        self._waiting = Backlog(MAX_WAITING)
         self.recorder.before_tick = self.settle
         self._snapshot: Callable[[Any], Any] | None = None
         self._broken = False
@@ -91,8 +90,8 @@ class Parsed:
             return
         try:
             if self._snapshot is not None and (said := self._snapshot(item)) is not None:
-                self._plain.append((self._clock(), id(item), weakref.ref(item), said))
-                if len(self._plain) >= MAX_WAITING:
+                self._waiting.add((self._record_plain, self._clock(), id(item), weakref.ref(item), said))
+                if self._waiting.full:
                     self._waiting.settle()
             else:
                 self._waiting.settle()
@@ -146,8 +145,8 @@ class Parsed:
         self._opaque += is_opaque(reading)
         self._terminal = self._terminal or bool(reading.parts & TERMINAL)
 
-    def _record_plain(self, noted: tuple[int, int, weakref.ref[Any], Any]) -> None:
-        now, key, reference, said = noted
+    def _record_plain(self, noted: tuple[Any, int, int, weakref.ref[Any], Any]) -> None:
+        _, now, key, reference, said = noted
         try:
             parts, pieces = self._reader.read_snapshot(said)
             self.link.handed.add_reference(key, reference, self.recorder.events)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from streamwitness import faults
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
@@ -17,11 +17,6 @@ from streamwitness.observer import BodyObserver
 
 from . import ends
 from .backlog import Backlog
-
-MAX_WAITING: Final = 16
-"""Pieces that wait at most before the reader's next question has them looked at."""
-MAX_WAITING_BYTES: Final = 1 << 14
-"""Bytes that wait at most, but for the piece that goes beyond."""
 
 
 class Tap:
@@ -47,9 +42,7 @@ class Tap:
         """Called with the end when the reader stopped it (close, drop), for points further down."""
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
-        self._waiting: Backlog[tuple[int, int, bytes]] = Backlog(self._look)  # asked at, came at, what came
-        self._pieces = self._waiting.items
-        self._bytes = 0
+        self._backlog = Backlog()
         self._blind = False
         self._asked = self._seen = 0
         observer.recorder.before_tick = self.look
@@ -74,9 +67,9 @@ class Tap:
     def asked(self) -> None:
         """The reader asks for the next piece; it has finished with those before. Never raises in a host."""
         self._asked = self._now()
-        if self._bytes >= MAX_WAITING_BYTES or len(self._pieces) >= MAX_WAITING:
+        if self._backlog.full:
             try:
-                self.look()
+                self._backlog.settle()
             except Exception as error:
                 faults.fault("client.body", error)
 
@@ -84,8 +77,12 @@ class Tap:
         """A piece has come and is about to be passed on; never raises."""
         if type(piece) is not bytes:  # the reader may use its buffer again
             piece = bytes(piece)
-        self._bytes += len(piece)
-        self._pieces.append((self._asked, self._now(), piece))
+        self._backlog.add((self._look, self._asked, self._now(), piece), len(piece))
+
+    def join(self, backlog: Backlog) -> None:
+        """Wait with others from now on, so that what passes here and there is looked at in the order it passed in."""
+        self.look()
+        self._backlog = backlog
 
     def decoded(self) -> None:
         """The pieces come decoded already: this library decodes under its reader's hands."""
@@ -95,11 +92,10 @@ class Tap:
 
     def look(self) -> None:
         """Observe what was passed on and not looked at yet."""
-        self._waiting.settle()
+        self._backlog.settle()
 
-    def _look(self, waiting: tuple[int, int, bytes]) -> None:
-        asked, came, piece = waiting
-        self._bytes -= len(piece)
+    def _look(self, waiting: tuple[Any, int, int, bytes]) -> None:
+        _, asked, came, piece = waiting
         if came - asked > self._read_wait:
             self._read_wait = came - asked
             self.observer.recorder.waited(read_wait=self._read_wait)
@@ -149,7 +145,7 @@ class Tap:
 
     def _close(self, end: str, detail: str = "") -> None:
         if not self.observer.recorder.closed:
-            self._waiting.last(lambda: self._report(end, detail))
+            self._backlog.last(lambda: self._report(end, detail))
 
     def _report(self, end: str, detail: str) -> None:
         if self.observer.recorder.closed:

@@ -7,7 +7,6 @@ the app's own, a queue); only the *request* must be made under the exchange.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +14,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from streamwitness.events import Frame, Reading
+from streamwitness.client.backlog import Backlog
+from streamwitness.events import Frame, Piece, Reading
 from streamwitness.headers import RequestHeader, ResponseHeader
+from streamwitness.ledger import Said, Shared
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
@@ -33,6 +34,9 @@ MAX_LEGS: Final = 64
 
 _CLIENT_POINTS: Final[tuple[Point, ...]] = ("wire", "parsed")
 """What a client hook may announce; `applied` joins by the client's own closing block."""
+
+_WAITING: Final = 32
+"""Pieces read and sent that wait at most until they are looked at."""
 
 _current: ContextVar[GatewayExchange | None] = ContextVar("streamwitness_gateway_exchange", default=None)
 
@@ -63,8 +67,8 @@ class GatewayExchange:
     """
 
     __slots__ = (
-        "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_loop", "_taps", "_witness",
-        "ended", "last_read", "runtime",
+        "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_shared", "_witness",
+        "backlog", "ended", "last_read", "runtime",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, header: RequestHeader | None, identity: Identity | None = None) -> None:
@@ -79,8 +83,9 @@ class GatewayExchange:
         self._egress: BodyObserver | None = None
         self._legs: list[BodyObserver] = []
         self._leg_ids: list[str] = []
-        self._loop = _running_loop()
-        self._taps: list[Tap] = []
+        self.backlog = Backlog(_WAITING)
+        """What was read of legs and sent of the answer, in this order, and not looked at yet."""
+        self._shared: Shared | None = None
         self._lock = threading.RLock()
 
     @property
@@ -121,6 +126,8 @@ class GatewayExchange:
             witness = self._witnessed()
             observer = witness.body("egress", path=path, content_type=content_type, named=self._named(path))
             observer.on_event = self._leg_of_event
+            observer.recorder.before_tick = self.backlog.settle
+            observer.share = self._sharing()
             self._egress = observer
             announced = self._header.points if self._header else ()
             for point in ("egress", *(point for point in _CLIENT_POINTS if point in announced)):
@@ -143,6 +150,7 @@ class GatewayExchange:
                 "ingress", path=path, content_type=content_type, client=client, leg=number, named=self._named(path)
             )
             observer.on_event = self._note_read(number, observer)
+            observer.share = self._sharing()
             self._legs.append(observer)
             self._add_leg(observer.recorder.id)
             return observer
@@ -158,21 +166,12 @@ class GatewayExchange:
                 self._add_leg(new_id())
 
     def reading(self, tap: Tap) -> None:
-        """A leg's body is read through this tap."""
-        if self._loop is not None and self._loop is _running_loop():
-            self._taps.append(tap)
+        """A leg's body is read through this tap.
 
-    def catch_up(self) -> None:
-        """Look at what the app has read of its legs, before what it made of that is looked at.
-
-        A tap looks at a piece when its reader asks for the next one, which is after the reader wrote. Only legs that
-        are read on the event loop that the answer is written on: another thread may be looking itself, and of its leg
-        a row may name a `leg_read` that is a piece behind.
+        What is read and what is sent is looked at in the order it passed in, whatever thread reads: so a row at egress
+        names the events of the leg that had been read by then.
         """
-        for tap in self._taps:
-            tap.look()
-        if self._taps:
-            self._taps = [tap for tap in self._taps if tap.end is None]
+        tap.join(self.backlog)
 
     def leg_ids(self) -> tuple[str, ...]:
         """Recorder ids of the legs, as the egress closing block lists them. No leg is added from here on."""
@@ -190,6 +189,14 @@ class GatewayExchange:
             settings = self.runtime.settings
             self._witness = Witness(self.identity, self.runtime.sink, level=settings.level, host=self._host)
         return self._witness
+
+    def _sharing(self) -> Callable[[bytes, bytes, tuple[Piece, ...]], Said | None] | None:
+        """Where digests are made, those of an event that came in and goes out unchanged are made once."""
+        if self.runtime.settings.level != "digests":
+            return None
+        if self._shared is None:
+            self._shared = Shared()
+        return self._shared.of
 
     def _named(self, path: str) -> str | None:
         return profile_named(path, self.runtime.settings.profiles)
@@ -211,10 +218,3 @@ class GatewayExchange:
 
     def _leg_of_event(self, _frame: Frame, _reading: Reading) -> tuple[int, int] | None:
         return self.last_read
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -222,8 +223,10 @@ class _Answer:
             self._timer.cancel()
         self._open.discard(self)
         legs = self._exchange.leg_ids()
-        if self._observer is not None:
-            self._observer.close(end, detail, legs=legs, extra=self._identified())
+        observer = self._observer
+        if observer is not None and not observer.recorder.closed:
+            extra = self._identified()
+            self._exchange.backlog.last(lambda: observer.close(end, detail, legs=legs, extra=extra))
 
     def _start(self, message: Message) -> Message:
         """The response's head with our headers in it and foreign ones of ours out of it."""
@@ -327,19 +330,28 @@ class _Answer:
     def _observe(self, observer: BodyObserver, piece: Buffer) -> None:
         if observer.recorder.closed:
             return
-        self._exchange.catch_up()
+        backlog = self._exchange.backlog
         if piece:
-            self._feed(observer, piece)
+            backlog.add((self._look, observer, bytes(piece), time.monotonic_ns()), len(piece))
+        if self._final or backlog.full:
+            backlog.settle()
         if self._final:
             self._finish(observer)
 
-    def _feed(self, observer: BodyObserver, piece: Buffer) -> None:
+    def _look(self, sent: tuple[Any, BodyObserver, bytes, int]) -> None:
+        _, observer, piece, now = sent
+        try:
+            self._feed(observer, piece, now)
+        except Exception as error:
+            observer.fail(error)
+
+    def _feed(self, observer: BodyObserver, piece: bytes, now: int) -> None:
         if self._decode is None:
-            observer.feed(piece)
+            observer.feed(piece, now)
             return
         try:
             for content in self._decode(piece):
-                observer.feed(content)
+                observer.feed(content, now)
         except Exception as error:  # the coding libraries' errors have no common base; the body is broken, not we
             observer.recorder.fault(error)
             self._decode = _nothing
@@ -369,6 +381,7 @@ class _Answer:
         self.close("disconnected", "continued by another request")
 
     def _complete(self) -> bool:
+        self._exchange.backlog.settle()
         profile = self._observer.profile if self._observer is not None else None
         return profile is not None and profile.complete is True
 

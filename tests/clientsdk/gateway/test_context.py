@@ -107,36 +107,18 @@ def test_blocks_are_children_of_the_span_that_was_active() -> None:
     assert [block.context for block in sink.blocks] == [(context.trace_id, context.span_id), None]
 
 
-class Looked:
-    """A tap that counts how often it was looked at."""
-
-    end = None
-
-    def __init__(self) -> None:
-        self.times = 0
-
-    def look(self) -> None:
-        self.times += 1
-
-
-async def test_only_legs_read_on_the_answers_loop_are_caught_up_with() -> None:
-    """One that another thread reads, with a loop or without, may be looked at there at the same time."""
+def test_what_passes_is_looked_at_in_the_order_it_passed_in() -> None:
+    """Pieces read of a leg, in any thread, and pieces sent wait together: nobody overtakes."""
     here = exchange()
-    own, thread, loop = Looked(), Looked(), Looked()
+    seen: list[int] = []
 
-    async def elsewhere() -> None:
-        here.reading(loop)  # type: ignore[arg-type]
+    def look(item: tuple[object, int]) -> None:
+        seen.append(item[1])
 
-    here.reading(own)  # type: ignore[arg-type]
-    await asyncio.to_thread(here.reading, thread)
-    await asyncio.to_thread(lambda: asyncio.run(elsewhere()))
-    here.catch_up()
-    assert (own.times, thread.times, loop.times) == (1, 0, 0)
-
-
-def test_without_a_loop_nothing_is_caught_up_with() -> None:
-    """Nobody can tell then which thread reads."""
-    here, tap = exchange(), Looked()
-    here.reading(tap)  # type: ignore[arg-type]
-    here.catch_up()
-    assert tap.times == 0
+    for number in range(3):
+        thread = threading.Thread(target=here.backlog.add, args=((look, number),))
+        thread.start()
+        thread.join()
+    assert seen == []
+    here.backlog.settle()
+    assert seen == [0, 1, 2]

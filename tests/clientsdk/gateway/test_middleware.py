@@ -70,11 +70,12 @@ async def test_pieces_may_be_any_buffer(sink: MemorySink, kind: Any) -> None:
 
 
 async def test_a_piece_is_passed_on_before_it_is_looked_at(sink: MemorySink) -> None:
-    """While a piece is being sent, its event is not recorded yet, and the one before is."""
+    """While a piece is being sent, its event is not recorded yet; the one before is, by the next tick at the latest."""
     counts = []
 
     async def send(message: Any) -> None:
         if message.get("body"):
+            sink.tick(0)
             counts.append(next(iter(sink.tracked)).events)
 
     await drive(StreamWitness(plain(ANSWER)), send=send)
