@@ -34,6 +34,8 @@ class Path:
     steps: list[Step] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     named: Named | None = None
+    cut_upstream: bool = False
+    """Whether it is the rest of an answer whose upstream was never complete (`together.py`)."""
     ambiguous: tuple[Point, ...] = ()
     """Points of which one process holds several records."""
 

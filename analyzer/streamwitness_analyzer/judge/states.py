@@ -122,7 +122,7 @@ def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
 def _complete(path: Path, record: Record) -> bool:
     """Whether a point had a complete answer; where only a clean end tells, not if what came before it was lost."""
     by_rule = record.closing is not None and record.closing.complete is not None
-    return record.complete and (by_rule or not _lost_its_end(path, record))
+    return record.complete and (by_rule or not (path.cut_upstream or _lost_its_end(path, record)))
 
 
 def _lost_its_end(path: Path, record: Record) -> bool:

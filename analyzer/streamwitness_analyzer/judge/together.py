@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from streamwitness.semconv import UPSTREAM_EXCHANGE
 from streamwitness.sums import P, power
 
 from .attribute import Fault
@@ -133,17 +134,32 @@ def upstream_state(main: Path, every: Sequence[Path]) -> str:
     return failed[-1] if failed and egress_state(main) != "complete" else "none"
 
 
+def cut_upstream(path: Path, every: Sequence[Path]) -> bool:
+    """Whether the rest of an answer is that of one whose upstream was never complete."""
+    if not path.exchange.attempt:
+        return False
+    legs = [leg for p in _chain(path, every) for leg in p.exchange.at("ingress") if leg.closing is not None]
+    return bool(legs) and not any(leg.complete for leg in legs)
+
+
 # --------------------------------------------------------------------------- a gateway behind a gateway
 
 
+def read_from(path: Path) -> frozenset[str]:
+    """Exchanges of other gateways that this one says it has read."""
+    told = (leg.told(UPSTREAM_EXCHANGE) for leg in path.exchange.at("ingress"))
+    return frozenset(exchange for exchange in told if isinstance(exchange, str))
+
+
 def _behind(path: Path, every: Sequence[Path]) -> list[Path]:
-    """Paths of other gateways that this one may have read from."""
-    here = path.exchange
-    return [
-        p
-        for p in every
-        if p.exchange.id != here.id and p.exchange.attempt == here.attempt and (p.exchange.hop < here.hop)
-    ]
+    """Paths of other gateways that this one may have read from: one for each exchange."""
+    here, leg = path.exchange, path.upstream.leg
+    named = leg.told(UPSTREAM_EXCHANGE) if leg is not None else None
+    if isinstance(named, str):
+        found = [p for p in every if p.exchange.id == named]
+    else:
+        found = [p for p in every if p.exchange.attempt == here.attempt and p.exchange.hop < here.hop]
+    return list({p.exchange.id: p for p in found if p.exchange.id != here.id}.values())
 
 
 def _handed_over(path: Path, every: Sequence[Path]) -> bool:
@@ -163,9 +179,11 @@ def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence
     `rows` are the endings of the other paths, each as it told by itself.
     """
     alone = all(p.exchange.attempt != main.exchange.attempt or p.exchange.id == main.exchange.id for p in every)
-    if row.by != "source" or row.ending in (None, "completed") or (alone and not main.exchange.hop):
+    first = alone and not main.exchange.hop and not read_from(main)
+    if row.by != "source" or row.ending in (None, "completed") or first:
         return row
-    behind = [other for path, other in rows if path in _behind(main, every)]
+    inner = {path.exchange.id for path in _behind(main, every)}
+    behind = list({path.exchange.id: other for path, other in rows if path.exchange.id in inner}.values())
     if len(behind) == 1 and behind[0].by in ("source", "gateway") and behind[0].ending != "completed":
         return behind[0]
     return replace(row, by=None, reason=_ELSEWHERE)

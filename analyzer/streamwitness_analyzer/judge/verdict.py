@@ -28,6 +28,8 @@ _PROVEN: Final = frozenset(("certain", "narrowed"))
 def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
     """The verdict on one stream's testimony. Before the settlement nothing in it rests on silence."""
     every = [path for exchange in testimony.exchanges for path in paths(exchange)]
+    for path in every:
+        path.cut_upstream = together.cut_upstream(path, every)
     sorted_ = _findings(every, testimony, settled)
     found = [*sorted_.standing, *sorted_.open]
     main = _main(every)
@@ -105,9 +107,12 @@ def _row(main: Path | None, every: Sequence[Path], settled: bool) -> Row:
 def _main(every: Sequence[Path]) -> Path | None:
     """The path that tells how the stream ended: the newest attempt, the outermost gateway, a client before none."""
 
-    def rank(path: Path) -> tuple[int, int, bool, int]:
+    inner = frozenset(exchange for path in every for exchange in together.read_from(path))
+
+    def rank(path: Path) -> tuple[int, bool, int, bool, int]:
         client = [r for r in path.records if r.point in ("wire", "parsed", "applied")]
-        return (path.exchange.attempt, path.exchange.hop, any(r.closing for r in client), len(client))
+        outer = path.exchange.id not in inner
+        return (path.exchange.attempt, outer, path.exchange.hop, any(r.closing for r in client), len(client))
 
     return max(every, key=rank, default=None)
 

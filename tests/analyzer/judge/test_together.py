@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamwitness.demo.scripts import chunk
-from streamwitness.semconv import LINKED
+from streamwitness.semconv import LINKED, UPSTREAM_EXCHANGE
 from tests.cases.parsers import proper
 from tests.cases.pipeline import Play, Stream
 
@@ -106,6 +106,32 @@ def test_an_upstream_that_broke_in_the_first_exchange_ends_the_second() -> None:
     assert verdict["findings"] == []
 
 
+def test_a_rest_of_an_answer_that_was_never_whole_is_not_completed() -> None:
+    """It ends cleanly, and no rule speaks of a rest; the upstream's record does."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(sent[:4], proper(), sent[:4], ANSWER[:6], sent_end="disconnected", received_end="reset", stamp="id")
+    ended = Play(sent[4:6], proper(), sent[4:6], attempt=1, first=4, stamp="id")
+    stream.play(begun).play(ended)
+    for block in stream.sink.blocks:
+        block.complete = None if block.attempt else block.complete
+    verdict = stream.verdict()
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("upstream_truncated", "source")
+    assert verdict["findings"] == []
+
+
+def test_a_rest_without_the_finish_of_a_whole_answer_is_completed() -> None:
+    """The finish came in the first exchange, the terminator in the second."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(sent[:9], proper(), sent[:9], ANSWER, sent_end="disconnected", received_end="reset", stamp="id")
+    ended = Play(sent[9:], proper(), sent[9:], attempt=1, first=9, stamp="id")
+    stream.play(begun).play(ended)
+    for block in stream.sink.blocks:
+        block.complete = None if block.attempt else block.complete
+    assert said(stream.verdict()) == ("completed", "intact", [])
+
+
 def test_a_stream_that_could_not_be_continued_says_of_which() -> None:
     """Another answer, linked to the one that was asked for."""
     stream = Stream().play(Play(ANSWER, proper(), ANSWER, ANSWER))
@@ -159,3 +185,30 @@ def test_where_the_inner_gateway_says_nothing_nobody_is_named() -> None:
     cut = ANSWER[:5]
     verdict = Stream().play(replace(Play(cut, proper(), cut, cut), hop=1)).verdict()
     assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("upstream_truncated", None)
+
+
+def named(cut: list[bytes], *, inner: list[bytes] | None) -> dict[str, Any]:
+    """The outer gateway began before it knew its place: no hop, and another key; its leg names the inner exchange."""
+    stream, other = Stream(), Stream()
+    other.identity = replace(other.identity, stream=stream.identity.stream)
+    if inner is not None:
+        stream.play(Play(None, sent=inner, upstream=ANSWER, announced=()))
+    other.play(Play(cut, proper(), cut, cut))
+    for block in other.sink.blocks:
+        if block.point == "ingress" and block.final:
+            block.extra[UPSTREAM_EXCHANGE] = stream.identity.exchange
+    stream.sink.blocks += other.sink.blocks
+    return stream.verdict()
+
+
+def test_a_gateway_that_names_what_it_read_does_not_call_it_the_source() -> None:
+    """Its records tell, where they are held; else nobody is named."""
+    cut = ANSWER[:5]
+    found = named(cut, inner=cut)
+    assert (found["ending"]["class"], found["ending"]["by"]) == ("gateway_truncated", "gateway")
+    assert named(cut, inner=None)["ending"]["by"] is None
+
+
+def test_under_two_keys_nothing_is_compared_between_gateways() -> None:
+    """All digests differ, and prove nothing."""
+    assert said(named(ANSWER, inner=ANSWER)) == ("completed", "unproven", [])
