@@ -136,6 +136,8 @@ _SUPPORTED: Final[dict[tuple[str, str], Callable[[Any], Callable[[], None]]]] = 
     ("anthropic", "AsyncAnthropic"): _anthropic,
     ("anthropic", "AnthropicBedrock"): _anthropic,
     ("anthropic", "AsyncAnthropicBedrock"): _anthropic,
+    ("anthropic", "AnthropicBedrockMantle"): _anthropic,
+    ("anthropic", "AsyncAnthropicBedrockMantle"): _anthropic,
     ("anthropic", "AnthropicVertex"): _anthropic,
     ("anthropic", "AsyncAnthropicVertex"): _anthropic,
     ("google.genai", "Client"): _google,

@@ -50,10 +50,13 @@ def install(
     hooks["request"].append(before)
     hooks["response"].insert(0, after)
 
+    hooked = weakref.ref(client)  # no cycle: a client that is dropped closes its connections at once
+
     def uninstall() -> None:
+        hooks = getattr(hooked(), "event_hooks", {})
         for name, hook in (("request", before), ("response", after)):
-            if hook in client.event_hooks[name]:
-                client.event_hooks[name].remove(hook)
+            if hook in hooks.get(name, ()):
+                hooks[name].remove(hook)
 
     return uninstall
 

@@ -27,6 +27,7 @@ from .watching import AsyncWatched, Watched
 Choose = Callable[[str], StreamParser | None]
 """Path of a request for a stream → who will parse the answer; None where it is not known what that parser does."""
 
+_BASES: Final = ("SyncAPIClient", "AsyncAPIClient")
 _COPIES: Final = ("copy", "with_options")
 _RAW: Final = "x-stainless-raw-response"
 """Request header by which the SDK knows that the application wants the response, and may parse it itself."""
@@ -41,8 +42,10 @@ def http_client(client: Any) -> Any:
 
 
 def is_of(client: object, package: str) -> bool:
-    """Whether a client is of the package, or of a class made from one of its classes."""
-    return any(base.__module__.partition(".")[0] == package for base in type(client).__mro__)
+    """Whether it is one of the package's clients, or of a class made from one; its HTTP client is none."""
+    return any(
+        base.__module__.partition(".")[0] == package and base.__name__ in _BASES for base in type(client).__mro__
+    )
 
 
 def install(client: Any, choose: Choose, instrument_copy: Callable[[Any], Any]) -> Callable[[], None]:

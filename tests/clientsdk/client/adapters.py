@@ -45,7 +45,15 @@ def _seen(response: Any) -> dict[str, Any]:
         "reason": response.reason_phrase,
         "url": response.url.path,
         "encoding": response.encoding,
+        "elapsed": _elapsed(response),
     }
+
+
+def _elapsed(response: Any) -> Any:
+    try:
+        return type(response.elapsed)
+    except RuntimeError as error:  # not known before the body was read
+        return str(error)
 
 
 class HttpxSession:
@@ -91,8 +99,7 @@ class SdkSession:
         await now(self.client.close())
 
     def look(self, stream: Any) -> dict[str, Any]:
-        elapsed = getattr(stream.response, "_elapsed", None) or getattr(stream.response.stream, "elapsed", None)
-        return _seen(stream.response) | {"stream": type(stream), "elapsed": type(elapsed)}
+        return _seen(stream.response) | {"stream": type(stream)}
 
 
 class AiohttpSession:
