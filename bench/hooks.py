@@ -12,6 +12,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -28,6 +29,7 @@ from starlette.routing import Route
 
 import streamwitness
 from streamwitness.gateway import StreamWitness, upstream
+from streamwitness.semconv import Level
 from streamwitness.testing import MemorySink, recording
 from streamwitness.witness import Identity, Witness
 
@@ -37,6 +39,18 @@ from .measure import Figure, Scale, cpu
 _PATH = "/v1/chat/completions"
 _SSE = {"content-type": "text/event-stream"}
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+_FIRSTS = 64
+_TARGETS: dict[str, dict[Level, float | None]] = {
+    "client": {"digests": 15.0, "rows": None, "counters": 5.0},
+    "gateway": {"digests": 20.0, "rows": 10.0, "counters": None},
+    "first": {"digests": None},
+}
+"""Host → level → the share, in percent, that its hook may add at most."""
+_LABELS = {
+    "client": ("client hook, received and parsed", "an event", "the openai client by itself, no socket"),
+    "gateway": ("gateway hook, in and out", "an event", "the gateway by itself, with both its ends"),
+    "first": ("client hook, up to the first chunk", "a stream", "the openai client, up to the first chunk"),
+}
 Wires = list[bytes]
 
 
@@ -149,9 +163,16 @@ def pass_through(wires: Wires, instrumented: bool) -> int:
     return asyncio.run(_pass_through(wires, instrumented))
 
 
-def _recorded(run: Callable[[], int]) -> Callable[[], int]:
+def first_byte(wires: Wires, instrumented: bool) -> int:
+    """Streams through the openai client of which only the first chunk is read."""
+    for _ in range(_FIRSTS):
+        ask_openai(wires[:1], instrumented)
+    return _FIRSTS
+
+
+def _recorded(run: Callable[[], int], level: Level) -> Callable[[], int]:
     def inside() -> int:
-        with recording() as sink:
+        with recording(level=level) as sink:
             count = run()
             if not sink.blocks:
                 raise RuntimeError("nothing was recorded")
@@ -161,15 +182,22 @@ def _recorded(run: Callable[[], int]) -> Callable[[], int]:
 
 
 def figures(scale: Scale) -> list[Figure]:
-    """The observer beside the openai parser, and the share of both hooks."""
+    """The observer beside the openai parser, and the share of both hooks at each level."""
     wires = [event.wire for event in ordinary.stream(max(4, scale.events // 4))]
+    hosts: dict[str, Callable[[bool], int]] = {
+        "client": lambda hooked: ask_openai(wires, hooked),
+        "gateway": lambda hooked: pass_through(wires, hooked),
+        "first": lambda hooked: first_byte(wires, hooked),
+    }
     runs: dict[str, Callable[[], int]] = {
         "observe": lambda: observe(wires),
         "parse": lambda: parse_as_openai(wires),
-        "openai": lambda: ask_openai(wires, False),
-        "openai hooked": _recorded(lambda: ask_openai(wires, True)),
-        "gateway": lambda: pass_through(wires, False),
-        "gateway hooked": _recorded(lambda: pass_through(wires, True)),
+        **{host: partial(run, False) for host, run in hosts.items()},
+        **{
+            f"{host} {level}": _recorded(partial(hosts[host], True), level)
+            for host, targets in _TARGETS.items()
+            for level in targets
+        },
     }
     spent = cpu(runs, scale.rounds)
     out = [
@@ -178,12 +206,11 @@ def figures(scale: Scale) -> list[Figure]:
             peer="openai parses it", peer_figure=spent["parse"],
         )
     ]  # fmt: skip
-    shares = (
-        ("openai", "client hook, at received and parsed", "openai client, no socket"),
-        ("gateway", "gateway hook, at in and out", "gateway and both its ends"),
-    )
-    for name, label, work in shares:
-        more = spent[f"{name} hooked"] - spent[name]
-        out.append(Figure(f"{label}: an event more", more, "µs CPU"))
-        out.append(Figure(f"{label}: share", 100 * more / spent[name], f"% of the {work}"))
+    for host, targets in _TARGETS.items():
+        label, unit, work = _LABELS[host]
+        out.append(Figure(work, spent[host], f"µs CPU {unit}"))
+        for level, target in targets.items():
+            more = spent[f"{host} {level}"] - spent[host]
+            out.append(Figure(f"{label}: {level}, {unit} more", more, "µs CPU"))
+            out.append(Figure(f"{label}: {level}, share", 100 * more / spent[host], "% of that", target=target))
     return out

@@ -1,9 +1,10 @@
-"""What recording an event costs beside OpenTelemetry's SDK making a span of it, both from the call to OTLP protobuf.
+"""What an event costs, from its bytes to OTLP protobuf, beside OpenTelemetry's SDK making a span of it.
 
 The peer is the SDK as people set it up: a TracerProvider, a BatchSpanProcessor, and an exporter that encodes what it is
 given. A span holds what a row and its block say of an event, because it must be judged alone: whose it is, where it was
-seen, and the same two digests. Ours is a recorder, the export worker and the same encoder; closing blocks, encoding
-rows and repeating the closing block as a summary are in it. On both sides the bytes go nowhere.
+seen, and the same two digests; it is spared the framing and the reading. Ours is an observer, the export worker and the
+same encoder; closing blocks, encoding rows and repeating the closing block as a summary are in it. On both sides the
+bytes go nowhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Sequence
+from hashlib import blake2s
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -21,7 +23,9 @@ from streamwitness.blocks import Block
 from streamwitness.digests import Digester
 from streamwitness.export.span import SpanMaker
 from streamwitness.export.worker import Worker
-from streamwitness.semconv import MAX_BLOCK_ROWS
+from streamwitness.framing import SSEFramer
+from streamwitness.providers.openai_chunk import decode_chunk
+from streamwitness.semconv import MAX_BLOCK_ROWS, Level
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
 
@@ -65,8 +69,8 @@ class EncodeBlocks:
         """Nothing is open."""
 
 
-def _record_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event]) -> None:
-    recorder = Witness(Identity.new(), sink).recorder("wire")
+def _record_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event], level: Level) -> None:
+    recorder = Witness(Identity.new(), sink, level=level).recorder("wire")
     now = time.monotonic_ns()
     for i, event in enumerate(events):
         reading = event.reading
@@ -75,11 +79,33 @@ def _record_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event]) 
     recorder.close(now, "eof", complete=True)
 
 
-def record(length: int, total: int) -> int:
-    """Streams of `length` events, made and encoded."""
+def _observe_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event], level: Level) -> None:
+    """The same from the bytes on: framing, profile and recording."""
+    clock = _Clock()
+    witness = Witness(Identity.new(), sink, level=level, clock=clock)
+    observer = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream")
+    for event in events:
+        clock.now += _IN_TIME_NS
+        observer.feed(event.wire)
+    observer.close("eof")
+
+
+class _Clock:
+    """Stands still between two events."""
+
+    def __init__(self) -> None:
+        self.now = time.monotonic_ns()
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def record(length: int, total: int, level: Level = "digests", *, framed: bool = False) -> int:
+    """Streams of `length` events, made and encoded; `framed` with framing and profile before."""
+    stream = _observe_stream if framed else _record_stream
     worker = Worker(EncodeBlocks)
     for _ in range(total // length):
-        _record_stream(worker, ordinary.stream(length))
+        stream(worker, ordinary.stream(length), level)
     if not worker.shutdown(_PATIENCE):
         raise RuntimeError("the worker did not deliver")
     return total // length * length
@@ -93,6 +119,29 @@ def record_only(total: int) -> int:
         event = events[i % MAX_BLOCK_ROWS]
         now = time.monotonic_ns() + i * _IN_TIME_NS
         recorder.event(now, len(event.wire), event.reading.parts, event.reading.pieces, data=event.data)
+    return total
+
+
+def hash_only(total: int) -> int:
+    """The floor of digests: both hashes of an event, each over one string, keyed by a copied state."""
+    new_state = blake2s(key=Identity.new().key, digest_size=4).copy
+    events = ordinary.stream(MAX_BLOCK_ROWS)
+    for i in range(total):
+        event = events[i % MAX_BLOCK_ROWS]
+        for content in (event.data, event.data[:48]):
+            state = new_state()
+            state.update(content)
+            state.digest()
+    return total
+
+
+def decode_only(total: int) -> int:
+    """The floor of reading: the SSE framer and msgspec's decoder into the fields of a chunk."""
+    framer, decode = SSEFramer(), decode_chunk
+    events = ordinary.stream(MAX_BLOCK_ROWS)
+    for i in range(total):
+        for frame in framer.feed(events[i % (MAX_BLOCK_ROWS - 1)].wire):
+            decode(frame.data)
     return total
 
 
@@ -146,17 +195,31 @@ def figures(scale: Scale) -> list[Figure]:
     for length in (long, short, MAX_BLOCK_ROWS):
         ordinary.stream(length)
     runs = {
-        "long": lambda: record(long, total),
-        "short": lambda: record(short, total),
+        "digests": lambda: record(long, total, framed=True),
+        "rows": lambda: record(long, total, "rows", framed=True),
+        "counters": lambda: record(long, total, "counters", framed=True),
+        "recorded": lambda: record(long, total),
+        "recorded rows": lambda: record(long, total, "rows"),
+        "short": lambda: record(short, total, framed=True),
         "only": lambda: record_only(total),
-        "floor": lambda: append_only(total),
+        "hashes": lambda: hash_only(total),
+        "decoded": lambda: decode_only(total),
+        "arrays": lambda: append_only(total),
         "peer": lambda: make_spans(total),
     }
     spent = cpu(runs, scale.rounds)
     lines = (
-        ("long", "record an event: made and encoded, blocks of 512", 20.0),
-        ("short", "record an event: made and encoded, streams of 60", None),
-        ("only", "record an event: rows and blocks, not encoded", None),
-        ("floor", "floor: ten numbers appended to arrays", None),
+        ("digests", "frame, read, record an event: digests", 25.0),
+        ("rows", "frame, read, record an event: rows", 50.0),
+        ("counters", "frame, read, record an event: counters", None),
+        ("short", "frame, read, record an event: streams of 60", None),
+        ("recorded", "record an event: made and encoded, digests", None),
+        ("recorded rows", "record an event: made and encoded, rows", None),
+        ("only", "record an event: digests, not encoded", None),
+        ("hashes", "floor: the two hashes of an event", None),
+        ("decoded", "floor: framing and msgspec's decoding", None),
+        ("arrays", "floor: ten numbers appended to arrays", None),
     )
-    return [Figure(label, spent[key], "µs CPU", PEER, spent["peer"], target) for key, label, target in lines]
+    out = [Figure(label, spent[key], "µs CPU", PEER, spent["peer"], target) for key, label, target in lines]
+    bounds = (("digests", 8.0), ("rows", 4.0))
+    return out + [Figure(f"the same by itself: {key}", spent[key], "µs CPU", target=most) for key, most in bounds]

@@ -8,8 +8,10 @@ closing blocks in a later one, as the worker sends them.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import zstandard
@@ -19,7 +21,9 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
 from streamwitness import semconv as sc
 from streamwitness.blocks import Block
+from streamwitness.events import Reading
 from streamwitness.export.span import SpanMaker
+from streamwitness.providers import PROFILES, profile
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
 from streamwitness_collector.config import CollectorSettings
@@ -34,6 +38,12 @@ CODECS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "gzip": gzip.compress,
     "zstd": zstandard.ZstdCompressor().compress,
 }
+_VECTORS: Final = Path(__file__).parent.parent / "tests" / "vectors"
+_SAMPLE_EVENTS: Final = 4 * ordinary.STREAM_EVENTS
+"""The samples are of answers with tools and thoughts, which are longer than an ordinary one."""
+_SPOKEN: Final = sc.TEXT | sc.TOOL_ARGS | sc.REASONING | sc.OTHER
+Sample = tuple[bytes, Reading]
+"""An event's data field, and what the profile reads in it."""
 _PEER = "OTel SDK, span an event"
 _POINTS = ("ingress", "egress", "wire", "parsed", "applied")
 _NOT_PARSED = sc.TERMINAL
@@ -135,6 +145,59 @@ def as_spans() -> list[bytes]:
     return messages
 
 
+def samples() -> dict[str, list[Sample]]:
+    """An ordinary stream of each provider: its vectors' longest healthy answer, each text in it said at length.
+
+    A delta is followed by more of its kind, as providers send them, and each differs from the others.
+    """
+    out = {}
+    for folder in sorted(_VECTORS.iterdir()):
+        name = folder.name
+        if name not in PROFILES or not (answers := list(_answers(folder))):
+            continue
+        reader = profile(name)
+        read = [(data, reader.read(event_name, data)) for event_name, data in max(answers, key=len)]
+        spoken = sum(bool(reading.parts & _SPOKEN) for _, reading in read)
+        times = 1 + max(0, _SAMPLE_EVENTS - len(read)) // max(1, spoken)
+        out[name] = [
+            (data + b" " * (i % 9), _said(reading, i))
+            for data, reading in read
+            for i in range(times if reading.parts & _SPOKEN else 1)
+        ]
+    return out
+
+
+def _answers(folder: Path) -> Iterator[list[tuple[bytes, bytes]]]:
+    """Name and data of the events of each sample in a provider's vectors."""
+    for path in sorted(folder.glob("*.json")):
+        if path.stem == "broken":
+            continue
+        for sample in json.loads(path.read_text()):
+            events = sample.get("events") if isinstance(sample, dict) else None
+            if events and all(isinstance(event.get("data"), str) for event in events):
+                yield [(event.get("name", "").encode(), event["data"].encode()) for event in events]
+
+
+def _said(reading: Reading, number: int) -> Reading:
+    pieces = tuple(piece._replace(content=piece.content + b"x" * (number % 7)) for piece in reading.pieces)
+    return Reading(reading.parts, pieces)
+
+
+def of_samples(level: sc.Level) -> dict[str, float]:
+    """Bytes an event in `stream.rows` at wire, for each provider's ordinary stream."""
+    found = {}
+    for name, events in samples().items():
+        sink = MemorySink()
+        recorder = Witness(Identity.new(), sink, level=level).recorder("wire")
+        times = ordinary.arrivals(len(events), seed=4)
+        for now, (data, reading) in zip(times, events, strict=True):
+            recorder.event(now, len(data) + 8, reading.parts, reading.pieces, data=data)
+        recorder.close(times[-1], "eof")
+        count = sum(block.row_count for block in sink.blocks)
+        found[name] = sum(len(block.rows or b"") for block in sink.blocks) / count
+    return found
+
+
 def figures(scale: Scale) -> list[Figure]:
     """Bytes an event in `stream.rows`, and bytes of a whole stream in Kafka."""
     del scale
@@ -144,6 +207,12 @@ def figures(scale: Scale) -> list[Figure]:
         bytes_an_event = len(block.rows or b"") / block.row_count
         name = f"stream.rows, 60 events at {block.point}{' with legs' if block.point == 'egress' else ''}"
         out.append(Figure(name, bytes_an_event, "B an event", target=16.0, exact=True))
+    levels: tuple[tuple[sc.Level, float], ...] = (("digests", 16.0), ("rows", 8.0))
+    for level, most in levels:
+        out += [
+            Figure(f"rows of {provider}, level {level}", size, "B an event", target=most, exact=True)
+            for provider, size in of_samples(level).items()
+        ]
     ours, theirs = in_kafka((gateway, client)), as_spans()
     for codec, compress in CODECS.items():
         mine, peer = (float(sum(len(compress(message)) for message in side)) for side in (ours, theirs))

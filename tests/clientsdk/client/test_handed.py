@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from streamwitness.client.handed import KEPT, Handed
 from streamwitness.semconv import MISSING
 
@@ -49,3 +51,31 @@ def test_an_ambiguous_object_stays_ambiguous_while_one_is_kept() -> None:
     handed.add(item, KEPT - 1)
     handed.add([], KEPT)
     assert handed.position(item) == MISSING
+
+
+class Chunk:
+    """An object that can be referred to weakly, as an SDK's are."""
+
+
+def test_an_sdks_objects_are_not_kept_alive() -> None:
+    """The application's memory is its own; one that is made where a forgotten one was is not taken for it."""
+    handed = Handed()
+    chunk = Chunk()
+    gone = weakref.ref(chunk)
+    handed.add(chunk, 0)
+    del chunk
+    assert gone() is None
+    newer = [Chunk() for _ in range(100)]
+    assert [handed.position(other) for other in newer] == [MISSING] * 100
+    for number, other in enumerate(newer):
+        handed.add(other, number + 1)
+    assert [handed.position(other) for other in newer] == list(range(1, 101))
+
+
+def test_the_same_object_handed_on_twice_by_reference_is_ambiguous() -> None:
+    """An application that hands on one object again and again names no position by it."""
+    handed = Handed()
+    chunk = Chunk()
+    handed.add(chunk, 0)
+    handed.add_reference(id(chunk), weakref.ref(chunk), 1)
+    assert handed.position(chunk) == MISSING

@@ -270,6 +270,47 @@ def test_fields_of_any_type_read_alike_from_bytes_dict_and_sdk_object(chunks: li
     assert _state(parsed) == _state(wire) == _state(sdk)
 
 
+FIRST = {"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
+PLAIN = st.builds(
+    lambda text, more, chosen, said: {
+        "id": "r", "object": "chat.completion.chunk", "model": "m", **more,
+        "choices": [{"index": 0, "finish_reason": None, **chosen, "delta": {"content": text, **said}}],
+    },
+    st.text(max_size=4),
+    st.fixed_dictionaries({}, optional={"object": SCALARS, "usage": USAGE, "error": SCALARS, "x_groq": SCALARS}),
+    st.fixed_dictionaries({}, optional={"index": SCALARS | st.integers(0, 1), "finish_reason": SCALARS}),
+    st.fixed_dictionaries(
+        {}, optional={"content": CONTENT, "role": SCALARS, "reasoning": SCALARS, "tool_calls": _list(CALL), "x": SCALARS}
+    ),
+)  # fmt: skip
+"""What could be taken for a chunk that says nothing but a text."""
+
+
+@settings(deadline=None)
+@given(chunks=st.lists(PLAIN, max_size=4))
+def test_a_snapshot_says_what_reading_at_once_says(chunks: list[dict[str, Any]]) -> None:
+    """A chunk that is only noted when it is handed on reads later as it would have then, and leaves the same state."""
+    at_once, later = OpenAIChat(), OpenAIChat()
+    for chunk in (FIRST, *chunks):
+        noted = _sdk_object(json.loads(json.dumps(chunk)))
+        reading = at_once.read_object(json.loads(json.dumps(chunk)))
+        said = later.snapshot(noted)
+        assert (later.read_object(noted) if said is None else later.read_snapshot(said)) == reading
+    assert _state(later) == _state(at_once)
+
+
+def test_ordinary_chunks_have_a_snapshot() -> None:
+    """All but the first of an answer's texts are noted; what the application then does with the chunk is its own."""
+    profile = OpenAIChat()
+    chunk = {"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": None}]}
+    assert profile.snapshot(_sdk_object(chunk)) is None
+    profile.read_object(chunk)
+    obj = _sdk_object(chunk)
+    said = profile.snapshot(obj)
+    obj.choices[0].delta.content = "b"
+    assert profile.read_snapshot(said) == Reading(sc.TEXT, (Piece("0/text/0", "text", b"a"),))
+
+
 @settings(deadline=None)
 @given(chunk=CHUNK)
 def test_the_fast_and_the_lenient_way_agree(chunk: dict[str, Any]) -> None:
