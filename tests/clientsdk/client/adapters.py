@@ -240,7 +240,6 @@ def _sdk(name: str, kinds: tuple[Any, Any], ask: Ask, asynchronous: bool, form: 
 
 _GOOGLE: dict[str, dict[str, Any]] = {
     "google-genai": {},
-    "google-genai httpx": {"transport": httpx.AsyncHTTPTransport},
     "google-genai httpx2": {"transport": httpx2.AsyncHTTPTransport},
 }
 """Name → what makes its async client use another library than aiohttp: a transport, which knows no proxies."""

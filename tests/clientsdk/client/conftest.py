@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import certifi
 import pytest
 
 from streamwitness.testing import MemorySink, recording
@@ -21,3 +23,12 @@ def sink() -> Iterator[MemorySink]:
     """Everything recorded during the test."""
     with recording() as memory:
         yield memory
+
+
+@pytest.fixture(scope="session")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with a single certificate: clients that load all of them at their start take longer than their tests."""
+    mark = "-----END CERTIFICATE-----\n"
+    path = tmp_path_factory.mktemp("trust") / "one.pem"
+    path.write_text(Path(certifi.where()).read_text().partition(mark)[0] + mark)
+    return str(path)

@@ -11,10 +11,8 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
 
 from streamwitness.client import instrument, uninstrument
@@ -46,15 +44,6 @@ pytestmark = [
 
 TOO_SHORT = 0.15
 """A timeout in s that a server which sends nothing more runs into."""
-
-
-@pytest.fixture(scope="module")
-def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with a single certificate: clients that load all of them at their start take longer than their tests."""
-    mark = "-----END CERTIFICATE-----\n"
-    path = tmp_path_factory.mktemp("trust") / "one.pem"
-    path.write_text(Path(certifi.where()).read_text().partition(mark)[0] + mark)
-    return str(path)
 
 
 @pytest.fixture(autouse=True)
