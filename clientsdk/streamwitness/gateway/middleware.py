@@ -292,10 +292,18 @@ class _Answer:
         """The app's message with the stamps in its piece of the body; as many messages go out as came in."""
         body = numbers.feed(message.get("body", b""), last=self._final)
         if self._kept is not None:
-            self._kept.write(body, numbers.ends, over=self._final)
-        if self._kept is not None and not numbers.intact:
-            self._kept.give_up()
+            self._remember(self._kept, numbers, body)
         return {**message, "body": body}
+
+    def _remember(self, kept: Kept, numbers: Rewriter, body: bytes) -> None:
+        """Keep this piece for a client that comes back; where that fails, nobody can."""
+        try:
+            kept.write(body, numbers.ends, over=self._final)
+            if not numbers.intact:
+                kept.give_up()
+        except Exception as error:
+            self._given_up()
+            faults.fault("gateway.replay", error)
 
     def _identified(self) -> dict[str, Any]:
         """What the closing block says of the stream's identity beside its ids."""

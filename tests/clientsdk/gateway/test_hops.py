@@ -120,13 +120,14 @@ def test_gateways_in_a_row_share_the_streams_key() -> None:
     assert len({(block.payload_s, block.payload_o) for block in found.values()}) == 1
 
 
-def test_an_answer_that_begins_before_its_upstream_is_a_hop_all_the_same() -> None:
-    """It does not know its place in time, and keeps its own key; nobody is accused."""
+def test_an_answer_that_begins_before_its_upstream_does_not_know_its_place() -> None:
+    """It stays hop 0 and keeps a key of its own: what is between the two cannot be compared, and nobody is accused."""
     with row(eager=True) as (url, sink, _):
         assert asked(url, sink).content == BODY
         verdict = judge(sink.blocks, settled=True)
     assert len({block.exchange for block in sink.blocks}) == 2
-    assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "intact", [])
+    assert {block.hop for block in sink.blocks} == {0}
+    assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "unproven", [])
 
 
 def test_two_honest_gateways_are_intact() -> None:

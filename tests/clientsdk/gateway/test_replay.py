@@ -9,8 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from streamwitness import faults
 from streamwitness.client.resume import Checkpoint
 from streamwitness.gateway import Replay, StreamWitness
+from streamwitness.gateway.replay import Kept
 from streamwitness.headers import format_request, parse_response
 from streamwitness.runtime import ClientSettings, Runtime
 from streamwitness.semconv import FIRST_NUMBER, LINKED, STAMPED
@@ -295,6 +297,27 @@ def test_a_client_that_did_not_ask_leaves_the_app_to_learn_of_it() -> None:
             next(response.iter_raw())
         until(lambda: gateway.ended)
     assert gateway.ended in ("CancelledError", "GeneratorExit")
+
+
+def test_an_error_of_ours_harms_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be kept is sent all the same; it cannot be continued, and the app is told of the disconnect."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("canary")
+
+    monkeypatch.setattr(Kept, "write", fail)
+    gateway = Gateway()
+    with faults.quiet(), gateway.serve() as url:
+        checkpoint = Checkpoint()
+        gateway.go()
+        assert read(url, checkpoint) == DATA
+        gateway.go(3)
+        again = Checkpoint()
+        read(url, again, 2)
+        until(lambda: gateway.ended != "whole" and gateway.ended)
+        gateway.go(40)
+        assert read(url, again) == DATA
+    assert again.outcome == "new_generation"
 
 
 @pytest.mark.parametrize("bound", ["events", "bytes", "seconds", "streams"])
