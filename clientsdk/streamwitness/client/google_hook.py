@@ -41,6 +41,7 @@ DELIVERS: Final = ALL_PARTS
 STAMPS: Final[tuple[Stamp, ...]] = ()
 """Numbers that its parser survives."""
 
+_CLASSES: Final = ("Client", "AsyncClient")
 _METHOD: Final = "_generate_content_stream"
 _PATH: Final = ":streamGenerateContent"
 
@@ -60,7 +61,8 @@ READING: Final = StreamParser(
 
 def is_client(client: object) -> bool:
     """Whether it is one of the package's clients, or of a class made from one."""
-    return any(base.__module__.startswith(f"{PACKAGE}.") for base in type(client).__mro__)
+    bases = type(client).__mro__
+    return any(base.__name__ in _CLASSES and base.__module__.startswith(f"{PACKAGE}.") for base in bases)
 
 
 def install(client: Any, instrument: Instrument) -> Callable[[], None]:
