@@ -271,17 +271,38 @@ def test_fields_of_any_type_read_alike_from_bytes_dict_and_sdk_object(chunks: li
 
 
 FIRST = {"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
-PLAIN = st.builds(
-    lambda text, more, chosen, said: {
-        "id": "r", "object": "chat.completion.chunk", "model": "m", **more,
-        "choices": [{"index": 0, "finish_reason": None, **chosen, "delta": {"content": text, **said}}],
-    },
-    st.text(max_size=4),
-    st.fixed_dictionaries({}, optional={"object": SCALARS, "usage": USAGE, "error": SCALARS, "x_groq": SCALARS}),
-    st.fixed_dictionaries({}, optional={"index": SCALARS | st.integers(0, 1), "finish_reason": SCALARS}),
-    st.fixed_dictionaries(
-        {}, optional={"content": CONTENT, "role": SCALARS, "reasoning": SCALARS, "tool_calls": _list(CALL), "x": SCALARS}
+ODDITIES = st.one_of(
+    st.just({}),
+    *(
+        st.fixed_dictionaries({place: st.fixed_dictionaries({field: values})})
+        for place, field, values in (
+            ("chunk", "object", SCALARS),
+            ("chunk", "usage", USAGE),
+            ("chunk", "error", SCALARS),
+            ("chunk", "x_groq", SCALARS),
+            ("choice", "index", SCALARS | st.integers(0, 1)),
+            ("choice", "finish_reason", SCALARS),
+            ("delta", "content", CONTENT),
+            ("delta", "role", SCALARS),
+            ("delta", "reasoning", SCALARS),
+            ("delta", "refusal", SCALARS),
+            ("delta", "tool_calls", _list(CALL)),
+            ("delta", "x", SCALARS),
+        )
     ),
+)
+PLAIN = st.builds(
+    lambda text, odd: {
+        "id": "r", "object": "chat.completion.chunk", "model": "m", **odd.get("chunk", {}),
+        "choices": [
+            {
+                "index": 0, "finish_reason": None, **odd.get("choice", {}),
+                "delta": {"content": text, **odd.get("delta", {})},
+            }
+        ],
+    },
+    st.sampled_from(["", "a", "b"]),
+    ODDITIES,
 )  # fmt: skip
 """What could be taken for a chunk that says nothing but a text."""
 
