@@ -217,10 +217,6 @@ def _messages(client: Any) -> Any:
     return client.messages.create(model="m", max_tokens=9, messages=_QUESTION, stream=True)
 
 
-def _beta(client: Any) -> Any:
-    return client.beta.messages.create(model="m", max_tokens=9, messages=_QUESTION, stream=True)
-
-
 def _http(library: ModuleType, asynchronous: bool) -> Adapter:
     def opened(url: str, timeout: float | None = None) -> Session:
         return HttpxSession(library, asynchronous, url, timeout)
@@ -280,7 +276,6 @@ ADAPTERS: tuple[Adapter, ...] = tuple(
         _sdk("openai chat", _OPENAI, _chat, asynchronous, CHAT, consumed=1, stamps=openai_hook.STAMPS),
         _sdk("openai responses", _OPENAI, _responses, asynchronous, RESPONSES, stamps=openai_hook.STAMPS),
         _sdk("anthropic", _ANTHROPIC, _messages, asynchronous, MESSAGES, consumed=1, stamps=anthropic_hook.STAMPS),
-        _sdk("anthropic beta", _ANTHROPIC, _beta, asynchronous, MESSAGES, consumed=1, stamps=anthropic_hook.STAMPS),
     )
 )
 """Every adapter; its hook passes `test_contract.py`."""

@@ -60,6 +60,11 @@ async def _beta_helper(client: Any) -> None:
     await now(_leaving(manager))
 
 
+async def _beta(client: Any) -> None:
+    answer = await now(client.beta.messages.create(**QUESTION, stream=True))
+    assert [item.type async for item in each(answer)][-1] == "message_stop"
+
+
 async def _raw(client: Any) -> None:
     raw = await now(client.messages.with_raw_response.create(**QUESTION, stream=True))
     parsed = await now(raw.parse())
@@ -80,7 +85,7 @@ async def _copy(client: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize("way", [_helper, _beta_helper, _raw, _streaming, _copy])
+@pytest.mark.parametrize("way", [_helper, _beta, _beta_helper, _raw, _streaming, _copy])
 async def test_every_way_to_a_stream_is_observed_once(
     asynchronous: bool, way: Callable[[Any], Any], sink: MemorySink
 ) -> None:
