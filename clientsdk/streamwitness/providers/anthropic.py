@@ -5,6 +5,8 @@
       content_block_start: tool_use             tool_start              0/tool/n, n = order of appearance
         … its input, where it is not empty      tool_args               0/tool/n
         … text, thinking, where not empty       as their deltas
+      content_block_stop of a tool_use that     tool_args `{}`          0/tool/n
+        was given no input
       content_block_delta: text_delta           text                    0/text/0
         … thinking_delta                        reasoning               0/reasoning/0
         … input_json_delta                      tool_args               0/tool/n
@@ -96,6 +98,7 @@ class Anthropic(JsonProfile[Event]):
         """Deltas and stops of a block that is not open, or of another kind; starts of one that is."""
         self._stopped = False
         self._blocks: dict[int | None, tuple[str, str]] = {}
+        self._hollow: set[int | None] = set()  # tool calls that no input has come for yet
         self._tools = 0
         self._overflow = False
         self._tokens = Usage()
@@ -151,6 +154,8 @@ class Anthropic(JsonProfile[Event]):
         text = delta.text if kind == "text" else delta.thinking if kind == "thinking" else delta.partial_json
         if not text or not block[1]:
             return _OTHER
+        if kind == "tool":
+            self._hollow.discard(index)
         return _new(Reading, (bit, (_new(Piece, (block[1], part, utf8(text), "")),)))
 
     def _open(self, index: int | None, kind: str) -> tuple[str, str]:
@@ -176,6 +181,7 @@ class Anthropic(JsonProfile[Event]):
         self.grammar_breaks += event.index in self._blocks
         kind, slot = self._open(event.index, KINDS.get(block.type or "", "server"))
         if kind == "tool":
+            self._note_hollow(event.index, block)
             return _tool(slot, block, pieces)
         told = block.text if kind == "text" else block.thinking if kind == "thinking" else None
         if not told:
@@ -185,8 +191,20 @@ class Anthropic(JsonProfile[Event]):
         return bit
 
     def _block_stop(self, event: Event, pieces: list[Piece]) -> int:
-        self.grammar_breaks += self._blocks.pop(event.index, None) is None
-        return OTHER
+        block = self._blocks.pop(event.index, None)
+        self.grammar_breaks += block is None
+        if block is None or event.index not in self._hollow:
+            return OTHER
+        # Every other API writes the arguments of a call without any as `{}`.
+        self._hollow.discard(event.index)
+        pieces.append(Piece(block[1], "tool_args", b"{}"))
+        return TOOL_ARGS
+
+    def _note_hollow(self, index: int | None, block: Block) -> None:
+        if block.input or len(self._hollow) >= MAX_TRACKED:
+            self._hollow.discard(index)
+        else:
+            self._hollow.add(index)
 
     def _message_delta(self, event: Event, pieces: list[Piece]) -> int:
         parts = self._count(event.usage)

@@ -144,5 +144,7 @@ class Ollama(JsonProfile[Line]):
             return parts
         self._done = True
         if event.done_reason:
-            parts |= self._finish(0, FINISHES.get(event.done_reason, "other"), pieces)
+            finish = FINISHES.get(event.done_reason, "other")
+            # Ollama says stop there; every other API, and the translations to them, say that a tool is wanted.
+            parts |= self._finish(0, "tool_calls" if finish == "stop" and self._calls else finish, pieces)
         return parts | TERMINAL
