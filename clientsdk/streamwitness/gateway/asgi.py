@@ -19,6 +19,7 @@ Header = tuple[bytes, bytes]
 _NAME: Final = HEADER.encode("ascii")
 _KEY_NAME: Final = KEY_HEADER.encode("ascii")
 _OURS: Final = frozenset((_NAME, _KEY_NAME))
+_FIXED: Final = frozenset((b"content-length", b"content-encoding"))
 _ALLOW_ORIGIN: Final = b"access-control-allow-origin"
 _EXPOSE: Final = b"access-control-expose-headers"
 
@@ -27,6 +28,11 @@ def value_of(headers: Iterable[Iterable[bytes]], name: bytes) -> str:
     """A header's value, the values of repeated ones joined as RFC 9110 §5.3 says; "" where there is none."""
     found = [bytes(value) for key, value in headers if bytes(key).lower() == name]
     return b", ".join(found).decode("latin-1")
+
+
+def fixed(headers: list[Header]) -> bool:
+    """Whether something is said of the body that would no longer be true if anything were put into it."""
+    return any(name.lower() in _FIXED for name, _ in headers)
 
 
 def stripped(headers: list[Header]) -> list[Header]:

@@ -19,28 +19,26 @@ proof (docs/design.md §5 rule 7; a protocol terminal seen beats all but an exce
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness import faults
 from streamwitness import runtime as process
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.framing import framing_of
-from streamwitness.headers import RequestHeader, parse_event_id, parse_request
-from streamwitness.runtime import ClientSettings, Runtime
+from streamwitness.runtime import Runtime
 from streamwitness.selection import chosen, is_stream
-from streamwitness.semconv import FIRST_NUMBER, HEADER, LINKED, STAMPED, Stamp
+from streamwitness.semconv import FIRST_NUMBER, LINKED, STAMPED, Stamp
 from streamwitness.stamping import reader
 
-from .asgi import App, Header, Message, Receive, Scope, Send, announced, stripped, value_of
-from .context import GatewayExchange, bound
+from .asgi import App, Header, Message, Receive, Scope, Send, announced, fixed, stripped, value_of
+from .asked import Asked, asked_for
+from .context import bound
 from .lifespan import flushing
 from .receiving import SharedReceive
-from .replay import Follower, Kept, Replay, Shelf
+from .replay import Kept, Replay, Shelf
 from .stamp import Rewriter, rewriter
 
 if TYPE_CHECKING:
@@ -54,13 +52,9 @@ GRACE_SECONDS: Final = 1.0
 Some middleware (Starlette's BaseHTTPMiddleware) turns a crash inside it into a clean end of the body, and raises the
 exception only afterwards."""
 
-_HEADER: Final = HEADER.encode("ascii")
 _STOPS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """How a server that stops ends its apps. A timeout of a middleware outside looks the same: anyio hands the one on as
 the other."""
-_LAST_EVENT_ID: Final = b"last-event-id"
-_FIXED: Final = frozenset((b"content-length", b"content-encoding"))
-"""Response headers beside which nothing can be put into the body."""
 _INSIDE: Final = "streamwitness.gateway"
 """Key in the scope of a request that has a StreamWitness around it; a second one inside passes it on untouched."""
 
@@ -88,7 +82,7 @@ class StreamWitness:
         else:
             await _Answer(request, scope, receive, send, self._open, self._shelf).run(request.follower or self.app)
 
-    def _request(self, scope: Scope) -> _Request | None:
+    def _request(self, scope: Scope) -> Asked | None:
         """What a request begins or continues; None where it is not to be witnessed."""
         try:
             if scope["method"] == "HEAD" or _INSIDE in scope:
@@ -98,21 +92,10 @@ class StreamWitness:
             if settings.mode == "off" or not chosen(scope["path"], settings.include, settings.exclude):
                 return None
             scope[_INSIDE] = True
-            return self._continued(runtime, scope, parse_request(value_of(scope["headers"], _HEADER)))
+            return asked_for(runtime, scope, self._shelf)
         except Exception as error:
             faults.fault("gateway.request", error)
             return None
-
-    def _continued(self, runtime: Runtime, scope: Scope, header: RequestHeader | None) -> _Request:
-        """The stream that a request asks to be continued, if it is kept; else a new one, which says what it is not."""
-        asked = parse_event_id(value_of(scope["headers"], _LAST_EVENT_ID)) if header is not None else None
-        if header is None or asked is None:
-            return _Request(GatewayExchange(runtime, header), header)
-        follower = self._shelf.find(header.id, *asked, scope) if self._shelf is not None else None
-        if follower is not None:
-            return _Request(GatewayExchange(runtime, header, follower.identity), header, follower)
-        anew = replace(header, id=secrets.token_hex(16))
-        return _Request(GatewayExchange(runtime, anew), anew, linked=header.id)
 
     def _end_open_answers(self) -> None:
         for answer in tuple(self._open):
@@ -128,18 +111,6 @@ class StreamWitness:
         return self._runtime or process.current()
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What is known of a request before the app is called."""
-
-    exchange: GatewayExchange
-    header: RequestHeader | None
-    follower: Follower | None = None
-    """What answers instead of the app: the rest of the stream that is asked for."""
-    linked: str = ""
-    """The stream that was asked for and is not there."""
-
-
 class _Answer:
     """One request and its answer, between the app's `send` and the server's."""
 
@@ -150,7 +121,7 @@ class _Answer:
 
     def __init__(
         self,
-        request: _Request,
+        request: Asked,
         scope: Scope,
         receive: Receive,
         send: Send,
@@ -273,7 +244,9 @@ class _Answer:
         exchange, scope = self._exchange, self._scope
         if self._request.follower is not None:
             return self._request.follower.kind
-        kind = exchange.asked if _may_be_stamped(exchange.runtime.settings, scope["path"], headers) else "none"
+        settings = exchange.runtime.settings
+        allowed = settings.mode == "stamp" and chosen(scope["path"], settings.stamp_paths, ()) and not fixed(headers)
+        kind = exchange.asked if allowed else "none"
         framing = framing_of(scope["path"], value_of(headers, b"content-type")) or ""
         self._rewriter = rewriter(exchange.identity.exchange, kind, framing)
         if self._rewriter is None:
@@ -397,12 +370,6 @@ class _Answer:
         """Nobody can come back any more: the app is on its own with its server again."""
         self._kept = None
         self._receive.release()
-
-
-def _may_be_stamped(settings: ClientSettings, path: str, headers: list[Header]) -> bool:
-    """Whether the operator allows it here, and nothing was said of the body that would no longer be true."""
-    said = {name.lower() for name, _ in headers}
-    return settings.mode == "stamp" and chosen(path, settings.stamp_paths, ()) and not said & _FIXED
 
 
 def _nothing(_: Buffer) -> Iterator[bytes]:

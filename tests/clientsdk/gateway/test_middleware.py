@@ -504,7 +504,7 @@ async def test_an_observer_that_raises_harms_nobody(
     assert sink.closing("egress").extra[semconv.OBSERVER_FAULT] == "RuntimeError"
 
 
-@pytest.mark.parametrize("broken", ["parse_request", "announced", "GatewayExchange", "decoder", "SharedReceive.watch"])
+@pytest.mark.parametrize("broken", ["asked_for", "announced", "rewriter", "decoder", "SharedReceive.watch"])
 async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     """Whichever of our steps fails, the app is called and its answer passes."""
 
