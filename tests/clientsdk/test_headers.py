@@ -23,6 +23,45 @@ def test_response_round_trip():
     assert headers.parse_response(value) == headers.ResponseHeader(STREAM, EXCHANGE, 1, sampled=False)
 
 
+def test_what_a_client_asks_for_and_is_told_round_trips():
+    """Stamps, a continued stream, one that could not be, a key that nobody would take off."""
+    value = headers.format_request(STREAM, (), "field", key=False)
+    assert headers.parse_request(value) == headers.RequestHeader(STREAM, (), "field", key=False)
+    value = headers.format_response(STREAM, EXCHANGE, 0, sampled=True, stamp="id", attempt=2, first=12)
+    assert headers.parse_response(value) == headers.ResponseHeader(STREAM, EXCHANGE, 0, True, "id", 2, 12)
+    value = headers.format_response(STREAM, EXCHANGE, 0, sampled=True, linked="ef" * 16)
+    assert headers.parse_response(value) == headers.ResponseHeader(STREAM, EXCHANGE, 0, True, linked="ef" * 16)
+
+
+def test_words_of_a_later_version_are_none_of_ours():
+    """An unknown stamp is none, a number that is none counts as 0, a malformed link is no link."""
+    parsed = headers.parse_request(f'v=1, id="{STREAM}", accept-stamp=rune')
+    assert parsed == headers.RequestHeader(STREAM, (), "none")
+    parsed = headers.parse_response(
+        f'v=1, id="{STREAM}", exchange="{EXCHANGE}", stamp=rune, attempt=x, first=-1, linked="no"'
+    )
+    assert parsed == headers.ResponseHeader(STREAM, EXCHANGE, 0, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("3f9a1c07.0", ("3f9a1c07", 0)),
+        ("3f9a1c07.12", ("3f9a1c07", 12)),
+        ("3f9a1c07.012", None),
+        ("3f9a1c07.-1", None),
+        ("3f9a1c07.1\n", None),
+        ("3F9A1C07.1", None),
+        ("3f9a1c0.1", None),
+        ("42", None),
+        ("", None),
+    ],
+)
+def test_only_event_ids_of_ours_are_read(value, read):
+    """What another server numbered its events with is that server's business."""
+    assert headers.parse_event_id(value) == read
+
+
 @pytest.mark.parametrize(
     "value",
     [

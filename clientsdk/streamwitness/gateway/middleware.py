@@ -210,6 +210,9 @@ class _Answer:
                 kept = self._named(kept)
             return message if kept == headers else {**message, "headers": kept}
         except Exception as error:
+            self._rewriter = None  # what the head does not speak of is not put into the body
+            if self._kept is not None:
+                self._kept.give_up()
             faults.fault("gateway.response", error)
             return message
 

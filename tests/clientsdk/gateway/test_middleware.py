@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from streamwitness import faults, semconv
 from streamwitness.framing import SSEFramer
-from streamwitness.gateway import StreamWitness, middleware
+from streamwitness.gateway import Replay, StreamWitness, middleware
 from streamwitness.headers import format_request, parse_response
 from streamwitness.runtime import ClientSettings, Runtime
 from streamwitness.testing import MemorySink, recording
@@ -504,7 +504,9 @@ async def test_an_observer_that_raises_harms_nobody(
     assert sink.closing("egress").extra[semconv.OBSERVER_FAULT] == "RuntimeError"
 
 
-@pytest.mark.parametrize("broken", ["asked_for", "announced", "rewriter", "decoder", "SharedReceive.watch"])
+@pytest.mark.parametrize(
+    "broken", ["asked_for", "announced", "rewriter", "Shelf.keep", "reader", "decoder", "SharedReceive.watch"]
+)
 async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     """Whichever of our steps fails, the app is called and its answer passes."""
 
@@ -512,9 +514,13 @@ async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.Monke
         raise RuntimeError("canary")
 
     monkeypatch.setattr(f"streamwitness.gateway.middleware.{broken}", fail)
-    with faults.quiet(), recording():
-        messages = await drive(StreamWitness(plain(ANSWER)), headers=ANNOUNCED)
-    assert body_of(messages) == b"".join(ANSWER)
+    asking = [(b"stream-witness", format_request(STREAM, ("wire", "parsed"), "id").encode())]
+    with faults.quiet():
+        for mode, headers in (("observe", ANNOUNCED), ("stamp", asking)):
+            with recording(mode=mode):
+                messages = await drive(StreamWitness(plain(ANSWER), replay=Replay()), headers=headers)
+            stamped = b"stamp=id" in dict(messages[0].get("headers", ())).get(b"stream-witness", b"")
+            assert (body_of(messages) == b"".join(ANSWER)) is not stamped
 
 
 async def test_no_text_of_the_answer_is_in_the_record(sink: MemorySink) -> None:

@@ -198,3 +198,20 @@ async def test_stopping_leaves_nothing_pending() -> None:
     shared.stop()
     await settle()
     assert wire.pending == 0
+
+
+@pytest.mark.parametrize("watched", [True, False], ids=["watching", "asked directly"])
+async def test_a_disconnect_that_is_held_back_comes_when_it_is_released(watched: bool) -> None:
+    """While somebody may come back the hook knows, and the app does not."""
+    wire = Wire(LAST)
+    shared = wire.shared()
+    shared.hold()
+    if watched:
+        shared.watch()
+    assert await shared() == LAST
+    waiting = asyncio.create_task(shared())
+    wire.queue.put_nowait(GONE)
+    await settle()
+    assert (wire.gone, waiting.done()) == (1, False)
+    shared.release()
+    assert [await waiting, await shared()] == [GONE, GONE]
