@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from .case import load, names
@@ -41,13 +43,18 @@ OPEN = {name: spec for name, spec in SPECS.items() if spec.today is not None}
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_what_is_open_says_why(name: str, record_property: pytest.RecordProperty) -> None:
+def test_what_is_open_says_why(name: str, record_property: Callable[[str, object], None]) -> None:
     """An open case differs from what is due, and names what is missing."""
     spec = OPEN[name]
-    record_property("open", _open(name, spec))
+    record_property("open case", _open(name, spec))
     assert spec.today != spec.due
     assert spec.why
 
 
 def _open(name: str, spec: Spec) -> str:
-    return f"{name}: due {spec.due}, today {spec.today}: {spec.why}"
+    return f"{name}: due {_brief(spec.due)}, today {_brief(spec.today or spec.due)}; {spec.why}"
+
+
+def _brief(verdict: Verdict) -> str:
+    found = [f"{' or '.join(suspects)} {kind}" for kind, suspects in verdict.findings]
+    return ", ".join([f"{verdict.ending} by {verdict.by}", *found])
