@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import http.client
 
+import aiohttp
 import httpcore
 import httpx
 import pytest
+import requests
+import urllib3
 
 from streamwitness.client import ends
 from streamwitness.semconv import CLIENT_ENDS
@@ -27,6 +32,16 @@ def caused(error: Exception, cause: BaseException) -> Exception:
     (asyncio.CancelledError(), "cancelled"),
     (KeyboardInterrupt(), "cancelled"),
     (ValueError(), "unknown"),
+    (urllib3.exceptions.ProtocolError("Response ended prematurely"), "protocol_error"),
+    (caused(urllib3.exceptions.ProtocolError(""), ConnectionResetError()), "reset"),
+    (caused(urllib3.exceptions.ProtocolError(""), OSError(errno.EBADF, "closed by another thread")), "unknown"),
+    (caused(urllib3.exceptions.ProtocolError(""), http.client.IncompleteRead(b"")), "protocol_error"),
+    (aiohttp.SocketTimeoutError(), "timeout"),
+    (TimeoutError(), "timeout"),
+    (caused(httpx.ReadError(""), TimeoutError(errno.ETIMEDOUT, "the network gave up")), "unknown"),
+    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.TransferEncodingError()), "protocol_error"),
+    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.ContentLengthError()), "protocol_error"),
+    (aiohttp.ClientConnectionError("Connection closed"), "unknown"),
 ])  # fmt: skip
 def test_of_transport(error: BaseException, end: str) -> None:
     """One end for each cause, unknown where there is none."""
@@ -39,6 +54,13 @@ def test_a_reset_that_the_host_was_handling_is_not_ours() -> None:
     error = httpx.ReadError("")
     error.__context__ = ConnectionResetError()
     assert ends.of_transport(error) == "unknown"
+
+
+def test_requests_hides_its_causes_in_the_context() -> None:
+    """It raises its own error where it handles urllib3's."""
+    error = requests.exceptions.ChunkedEncodingError()
+    error.__context__ = caused(urllib3.exceptions.ProtocolError(""), ConnectionResetError())
+    assert ends.of_parser(error) == "reset"
 
 
 def test_of_parser() -> None:
