@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, MAX_SLOTS, MISFRAMED, PART, PENDING_BYTES, RESULT, TERMINAL
+from streamwitness.semconv import ERROR, MARK_BYTES, MAX_SLOTS, MISFRAMED, PART, PENDING_BYTES, RESULT, TERMINAL
 
 from .records import Record
 
@@ -118,3 +118,22 @@ def same_slots(before: Record, after: Record) -> bool:
 def all_slots(record: Record) -> bool:
     """Whether each of its slots has a digest: further ones than the first 16 have none."""
     return record.closing is not None and len(record.closing.slot_digests) < MAX_SLOTS
+
+
+def first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
+    """Content bytes between the last common mark that is equal and the first that differs."""
+    a, b = _marks(leg), _marks(egress)
+    for number in sorted(a.keys() & b.keys()):
+        if a[number] != b[number]:
+            return (number * MARK_BYTES, (number + 1) * MARK_BYTES - 1)
+    return None
+
+
+def _marks(record: Record) -> dict[int, bytes]:
+    marks: dict[int, bytes] = {}
+    for block in record.blocks:
+        data = block.content_marks
+        first = int.from_bytes(data[:4], "little")
+        for i in range(4, len(data) - 3, 4):
+            marks[first + i // 4 - 1] = data[i : i + 4]
+    return marks

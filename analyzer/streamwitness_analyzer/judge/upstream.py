@@ -16,7 +16,6 @@ from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
     FRAMING,
-    MARK_BYTES,
     PENDING_BYTES,
     PROVIDER_NAME,
     RESPONSE_ID,
@@ -30,6 +29,7 @@ from .open_ends import anchor
 from .parts import (
     MISREAD,
     all_slots,
+    first_difference,
     may_go_on_behind_terminal,
     misframed,
     positions_with,
@@ -146,7 +146,7 @@ def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, pe
     recut = _recut(changes, before, after, peer)
     if not recut:
         return Upstream(leg, replace(hop, changes=changes))
-    marked = _first_difference(leg, egress)
+    marked = first_difference(leg, egress)
     if marked is None and not (peer and all_slots(leg)):
         return Upstream(
             leg, _unproven("the gateway cuts the answer into other events, and no digest of all of it is held")
@@ -246,25 +246,6 @@ def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
     last = max(0, record.events - 1)
     span = (places[0], places[-1]) if places else (0, last)
     return Change(kind, count, len(places) == 1, side, span, span, len(places) == 1)
-
-
-def _first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
-    """Content bytes between the last common mark that is equal and the first that differs."""
-    a, b = _marks(leg), _marks(egress)
-    for number in sorted(a.keys() & b.keys()):
-        if a[number] != b[number]:
-            return (number * MARK_BYTES, (number + 1) * MARK_BYTES - 1)
-    return None
-
-
-def _marks(record: Record) -> dict[int, bytes]:
-    marks: dict[int, bytes] = {}
-    for block in record.blocks:
-        data = block.content_marks
-        first = int.from_bytes(data[:4], "little")
-        for i in range(4, len(data) - 3, 4):
-            marks[first + i // 4 - 1] = data[i : i + 4]
-    return marks
 
 
 # --------------------------------------------------------------------------- several legs
