@@ -39,8 +39,8 @@ def caused(error: Exception, cause: BaseException) -> Exception:
     (aiohttp.SocketTimeoutError(), "timeout"),
     (TimeoutError(), "timeout"),
     (caused(httpx.ReadError(""), TimeoutError(errno.ETIMEDOUT, "the network gave up")), "unknown"),
-    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.TransferEncodingError()), "protocol_error"),
-    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.ContentLengthError()), "protocol_error"),
+    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.TransferEncodingError("short")), "protocol_error"),
+    (caused(aiohttp.ClientPayloadError(), aiohttp.http_exceptions.ContentLengthError("short")), "protocol_error"),
     (aiohttp.ClientConnectionError("Connection closed"), "unknown"),
 ])  # fmt: skip
 def test_of_transport(error: BaseException, end: str) -> None:
