@@ -32,7 +32,10 @@ PATHS: Final = {"json_array": "/v1beta/models/m1:streamGenerateContent"}
 
 @dataclass(frozen=True)
 class Event:
-    """One event of a conversation; `content` says that it carries model output."""
+    """One event of a conversation; `content` says that it carries model output.
+
+    Empty arguments do not count: a call without any reads as if it had had them, so that to lose them loses nothing.
+    """
 
     name: str
     data: bytes
@@ -76,7 +79,7 @@ def _all() -> Iterator[Conversation]:
 
 
 def _event(vector: dict[str, Any]) -> Event:
-    content = any(piece[2] for piece in vector.get("pieces", ()))
+    content = any(piece[2] not in ("", "{}") for piece in vector.get("pieces", ()))
     return Event(vector.get("name", ""), vector["data"].encode(), frozenset(vector["parts"]), content)
 
 
