@@ -147,7 +147,7 @@ class OpenAIChat:
         return self.read(*raw)
 
     def snapshot(self, obj: object) -> tuple[int, str] | None:
-        """What an SDK's chunk says, where it says nothing but a text; `read_snapshot` reads it later as `read_object` would.
+        """What an SDK's chunk says, where it says nothing but a text; `read_snapshot` reads it later, as it is now.
 
         None for all others, and for the first ones, by which response and choice become known: those must be read at
         once. Between a snapshot and its reading nothing else may be read.
