@@ -49,7 +49,7 @@ _TARGETS: dict[str, dict[Level, float | None]] = {
 _LABELS = {
     "client": ("client hook, received and parsed", "an event", "the openai client by itself, no socket"),
     "gateway": ("gateway hook, in and out", "an event", "the gateway by itself, with both its ends"),
-    "first": ("client hook, up to the first chunk", "a stream", "the openai client, up to the first chunk"),
+    "first": ("client hook, a stream of one chunk", "a stream", "an openai client made, one chunk, closed"),
 }
 Wires = list[bytes]
 
@@ -164,7 +164,7 @@ def pass_through(wires: Wires, instrumented: bool) -> int:
 
 
 def first_byte(wires: Wires, instrumented: bool) -> int:
-    """Streams through the openai client of which only the first chunk is read."""
+    """What a stream costs before and after its events: a client is made and hooked, reads one chunk, and is closed."""
     for _ in range(_FIRSTS):
         ask_openai(wires[:1], instrumented)
     return _FIRSTS

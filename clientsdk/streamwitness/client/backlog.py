@@ -27,11 +27,11 @@ class Backlog:
     held by those who look, and they do nothing else.
     """
 
-    __slots__ = ("_busy", "_generation", "_last", "_lock", "_most", "_size", "items")
+    __slots__ = ("_busy", "_generation", "_last", "_lock", "items", "most", "size")
 
     def __init__(self, most: int = MOST) -> None:
         self.items: deque[tuple[Any, ...]] = deque()
-        self._most, self._size = most, 0
+        self.most, self.size = most, 0
         self._generation = forked.generation
         self._lock = threading.RLock()
         self._busy = False
@@ -40,12 +40,12 @@ class Backlog:
     def add(self, item: tuple[Any, ...], size: int = 0) -> None:
         """Let an item wait that holds `size` bytes. Never raises."""
         self.items.append(item)
-        self._size += size
+        self.size += size
 
     @property
     def full(self) -> bool:
         """Whether as much waits as may wait."""
-        return len(self.items) >= self._most or self._size >= MOST_BYTES
+        return len(self.items) >= self.most or self.size >= MOST_BYTES
 
     def settle(self) -> None:
         """Work off what waits."""
@@ -54,7 +54,7 @@ class Backlog:
         with self._lock:
             if self._busy:  # a finalizer inside our own loop, which takes the rest as well
                 return
-            self._busy, self._size = True, 0
+            self._busy, self.size = True, 0
             try:
                 while self.items:
                     item = self.items.popleft()

@@ -16,7 +16,7 @@ from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.observer import BodyObserver
 
 from . import ends
-from .backlog import Backlog
+from .backlog import MOST_BYTES, Backlog
 
 
 class Tap:
@@ -67,9 +67,10 @@ class Tap:
     def asked(self) -> None:
         """The reader asks for the next piece; it has finished with those before. Never raises in a host."""
         self._asked = self._now()
-        if self._backlog.full:
+        backlog = self._backlog
+        if len(backlog.items) >= backlog.most or backlog.size >= MOST_BYTES:  # `full`, without a call for each piece
             try:
-                self._backlog.settle()
+                backlog.settle()
             except Exception as error:
                 faults.fault("client.body", error)
 
@@ -77,7 +78,9 @@ class Tap:
         """A piece has come and is about to be passed on; never raises."""
         if type(piece) is not bytes:  # the reader may use its buffer again
             piece = bytes(piece)
-        self._backlog.add((self._look, self._asked, self._now(), piece), len(piece))
+        backlog = self._backlog
+        backlog.items.append((self._look, self._asked, self._now(), piece))
+        backlog.size += len(piece)
 
     def join(self, backlog: Backlog) -> None:
         """Wait with others from now on, so that what passes here and there is looked at in the order it passed in."""
