@@ -192,6 +192,22 @@ def test_nobody_is_accused_where_a_client_resumed(cut: str) -> None:
     assert (verdict["ending"]["class"], verdict["integrity"], verdict["findings"]) == ("completed", "intact", [])
 
 
+def test_the_rest_of_an_answer_does_not_call_it_incomplete() -> None:
+    """The client's record of the rest does not know; the gateway's does, for it has seen the whole."""
+    upto, had = CUTS["before the completion"]
+    gateway = Gateway()
+    gateway.go(had)
+    with gateway.serve() as url, losing(url, upto) as lossy, recording(origins=(lossy.rpartition("/v1")[0],)) as sink:
+        checkpoint = Checkpoint()
+        with streamwitness.instrument(httpx.Client(timeout=30)) as client:
+            connect(lossy, checkpoint, client)
+            gateway.go()
+            connect(lossy, checkpoint, client)
+        until(lambda: len(gateway.closings()) == 2)
+    known = {(b.point, b.attempt): b.complete for b in [*gateway.sink.blocks, *sink.blocks] if b.final and b.attempt}
+    assert known == {("egress", 1): True, ("wire", 1): None}
+
+
 # --------------------------------------------------------------------------- with other servers
 
 
@@ -273,6 +289,15 @@ def test_numbers_of_ours_are_checked_whoever_sends_them(number: int, tag: str, o
         connect(server.url, checkpoint)
         connect(server.url, checkpoint)
     assert checkpoint.outcome == (outcome or "new_generation")
+
+
+def test_an_id_of_anothers_among_stamps_is_no_place_to_go_on_from() -> None:
+    """An event that upstream had numbered itself is handed out, and the place stays at the last stamp."""
+    checkpoint = Checkpoint()
+    checkpoint.headers()
+    checkpoint.opened({"stream-witness": format_response(checkpoint.stream, EXCHANGE, 0, sampled=True, stamp="id")})
+    seen = [event.data for event in checkpoint.take(b"id: 3f9a1c07.0\ndata: a\n\nid: x\ndata: b\n\n")]
+    assert (seen, checkpoint.last) == (["a", "b"], "3f9a1c07.0")
 
 
 def test_events_without_an_id_of_their_own_are_not_handed_out_again() -> None:

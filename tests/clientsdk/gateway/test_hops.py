@@ -179,6 +179,7 @@ def test_an_upstream_that_was_not_asked_is_not_believed() -> None:
     assert header.hop == 0
     assert header.id != STREAM
     assert all(KEY not in headers for headers in hop.seen)
+    assert UPSTREAM_EXCHANGE not in sink.closing("ingress").extra
 
 
 # --------------------------------------------------------------------------- HTTP/2

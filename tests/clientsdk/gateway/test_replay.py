@@ -222,14 +222,15 @@ def test_another_replica_makes_it_anew() -> None:
     assert (checkpoint.outcome, checkpoint.generation) == ("new_generation", 1)
 
 
-def test_a_place_that_was_never_sent_is_not_gone_on_from() -> None:
-    """A number beyond what there is belongs to no event of this stream."""
+@pytest.mark.parametrize("place", ["{tag}.99", "00000000.1"], ids=["number", "tag"])
+def test_a_place_that_was_never_sent_is_not_gone_on_from(place: str) -> None:
+    """A number beyond what there is, or a tag of another exchange, belongs to no event of this stream."""
     gateway = Gateway()
     with gateway.serve() as url:
         checkpoint = Checkpoint()
         gateway.go(3)
         read(url, checkpoint, 3)
-        checkpoint.last = checkpoint.last.partition(".")[0] + ".99"
+        checkpoint.last = place.format(tag=checkpoint.last.partition(".")[0])
         gateway.go(40)
         assert read(url, checkpoint) == DATA
     assert checkpoint.outcome == "new_generation"
