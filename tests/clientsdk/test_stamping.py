@@ -121,6 +121,14 @@ def test_cuts_never_show(body: bytes, cuts: list[int], kind: Any) -> None:
     assert stamped(body, list(range(len(body))), kind)[0] == stamped(body, [], kind)[0]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CR LF", "CR"])
+def test_a_blank_line_is_left_out_whole_wherever_it_is_cut(end: bytes) -> None:
+    """Its CR in one piece and its LF in the next go together."""
+    body = end.join((b"data: x", b"", b"", b": c", b"", b"data: y", b"", b""))
+    left = b"id: 3f9a1c07.0\n" + end.join((b"data: x", b"", b": c", b"id: 3f9a1c07.1\ndata: y", b"", b""))
+    assert stamped(body, [], "id")[0] == stamped(body, list(range(len(body))), "id")[0] == left
+
+
 @given(ANY, OBJECTS, st.lists(st.integers(0, 999)))
 def test_fields_are_all_that_is_added(sse: bytes, lines: bytes, cuts: list[int]) -> None:
     """With the two members taken out again, it is the body; events and their numbers as before."""
