@@ -34,6 +34,8 @@ _LEFT_OUT: Final = "streamwitness.left_out"
 _ANNOUNCED: Final = "streamwitness"
 """Key of `request.extensions` for what was announced; redirects inherit it."""
 
+_NO_CONTENT: Final = 204
+
 _UNNAMED: Final = (
     "streamwitness: the gateway at %s is instrumented, but not named to this client; add it to STREAMWITNESS_ORIGINS, "
     "or client and gateway testify on two streams and what is lost between them is not seen"
@@ -193,7 +195,8 @@ def _content_type(response: Any, path: str) -> str | None:
     announced: str = response.headers.get("content-type", "")
     if is_stream(response.status_code, path, announced):
         return announced
-    return _SSE if _reading(path) is not None and 200 <= response.status_code < 300 else None
+    has_body = 200 <= response.status_code < 300 and response.status_code != _NO_CONTENT
+    return _SSE if _reading(path) is not None and has_body else None
 
 
 def _take_back(request: Any) -> None:

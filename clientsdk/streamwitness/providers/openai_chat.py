@@ -11,6 +11,7 @@ One `data:` event is one JSON chunk, then `[DONE]`. What a chunk says:
       tool_calls[].function.arguments  tool_args                   i/tool/n
       function_call                    as one tool call            i/tool/n
     choices[i].finish_reason           finish (also error)         i/finish/0
+                                       stop after a tool call is tool_calls, as translations of Gemini's write it
     usage, x_groq.usage                usage                       -
     error, x_groq.error                error                       -
     [DONE]                             terminal                    -
@@ -214,6 +215,8 @@ class OpenAIChat:
         if reason is None or reason in NO_FINISH:
             return parts
         finish = FINISHES.get(reason.lower(), "other")
+        if finish == "stop" and state.has_tools:
+            finish = "tool_calls"
         state.finish = finish
         pieces.append(Piece(f"{state.index}/finish/0", "finish", b"", finish))
         return parts | FINISH | (ERROR if finish == "error" else 0)
@@ -249,6 +252,11 @@ class _Choice:
         self._calls: dict[object, _Tool] = {}
         self._last: _Tool | None = None
         self._seen = 0
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether a tool was called."""
+        return self._seen > 0
 
     def tool(self, key: object, call_id: str | None, name: str | None) -> tuple[str, bool]:
         """Slot of a tool call, and whether it is a new one.
