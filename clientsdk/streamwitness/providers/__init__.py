@@ -93,7 +93,9 @@ class Known(NamedTuple):
 
 KNOWN: Final[dict[str, Known]] = {
     "envelope": Known("envelope:Envelope", (), (b'"seq"',)),
-    "openai_chat": Known("openai_chat:OpenAIChat", ("/chat/completions",), (b'"chat.completion.chunk"', b'"choices"')),
+    "openai_chat": Known(
+        "openai_chat:OpenAIChat", ("/chat/completions", "/v1/completions"), (b'"chat.completion.chunk"', b'"choices"')
+    ),
     "openai_responses": Known(
         "openai_responses:OpenAIResponses", ("/v1/responses", "/openai/responses"), (b'"response.',)
     ),

@@ -10,6 +10,7 @@ One `data:` event is one JSON chunk, then `[DONE]`. What a chunk says:
       tool_calls[].function.name       tool_start                  i/tool/n, n = order of appearance in the choice
       tool_calls[].function.arguments  tool_args                   i/tool/n
       function_call                    as one tool call            i/tool/n
+    choices[i].text                    text                        i/text/0 (the older completions)
     choices[i].finish_reason           finish (also error)         i/finish/0
                                        stop after a tool call is tool_calls, as translations of Gemini's write it
     usage, x_groq.usage                usage                       -
@@ -22,7 +23,7 @@ seen has a finish other than an error. A finish is provisional (content may foll
 later null never takes it back. How many choices were asked for is not known here.
 
 Not understood (`other`): audio, log probabilities, citations and annotations, filters' results, `reasoning_details`,
-timings; Workers AI's own events (`response`), OpenAI's older `/v1/completions`.
+timings; Workers AI's own events (`response`).
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class OpenAIChat:
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:
         """By path; else by a first chunk that says what it is, or has choices with a delta (none at all: Azure's)."""
-        if path.endswith("/chat/completions"):
+        if path.endswith(("/chat/completions", "/v1/completions")):
             return True
         try:
             value = decode(first)
@@ -175,7 +176,7 @@ class OpenAIChat:
         if not isinstance(value, dict):
             return False
         chunk = lenient_chunk(value)
-        if chunk.object == "chat.completion.chunk":
+        if chunk.object in ("chat.completion.chunk", "text_completion"):
             return True
         return chunk.choices is not None and all(choice.delta is not None for choice in chunk.choices)
 
@@ -211,6 +212,8 @@ class OpenAIChat:
     def _read_choice(self, choice: Choice, place: int, pieces: list[Piece]) -> int:
         state = self._state(place if choice.index is None else choice.index)
         parts = 0 if choice.delta is None else _read_delta(choice.delta, state, pieces)
+        if choice.text:
+            parts |= _add(pieces, state, "text", choice.text)
         reason = choice.finish_reason
         if reason is None or reason in NO_FINISH:
             return parts

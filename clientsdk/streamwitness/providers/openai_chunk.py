@@ -47,11 +47,12 @@ class Delta(msgspec.Struct, gc=False):
 
 
 class Choice(msgspec.Struct, gc=False):
-    """`choices[]`; Azure's annotations have no delta."""
+    """`choices[]`; Azure's annotations have no delta, the older completions a text instead of one."""
 
     index: int | None = None
     delta: Delta | None = None
     finish_reason: str | None = None
+    text: str | None = None
 
 
 class Usage(msgspec.Struct, gc=False):
@@ -129,7 +130,7 @@ def plain_text(obj: Any) -> tuple[int, str] | None:
 
 def _choice(known: Mapping[str, Any]) -> Choice:
     get = known.get
-    return Choice(_integer(get("index")), _made(get("delta"), _delta), _text(get("finish_reason")))
+    return Choice(_integer(get("index")), _made(get("delta"), _delta), _text(get("finish_reason")), _text(get("text")))
 
 
 def _delta(known: Mapping[str, Any]) -> Delta:

@@ -215,6 +215,7 @@ async def test_legacy_completions_are_observed(sink: MemorySink) -> None:
         assert [chunk.choices[0].text for chunk in answer] == ["ja ", "ja ", ""]
     wire, parsed = sink.closing("wire"), sink.closing("parsed")
     assert (wire.totals["events"], parsed.totals["events"]) == (4, 3)
+    assert wire.totals["content"] == parsed.totals["content"] == 6
     assert (parsed.semantic_o, parsed.complete) == (wire.semantic_o, wire.complete)
     assert "stream.observer_fault" not in parsed.extra
 

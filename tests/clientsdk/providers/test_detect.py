@@ -59,7 +59,7 @@ FIRST = [(name, place, stream["events"][0]["data"].encode()) for name, place, st
         ("/ask", b'{"object":"chat.completion.chunk"}', "openai_chat"),
         ("/ask", b'{"choices":[{"delta":{}}]}', "openai_chat"),
         ("/ask", b'{"id":"","choices":[],"prompt_filter_results":[]}', "openai_chat"),
-        ("/v1/completions", b'{"object":"text_completion","choices":[{"text":"a"}]}', "generic"),
+        ("/v1/completions", b'{"object":"text_completion","choices":[{"text":"a"}]}', "openai_chat"),
         ("/ask", b'{"type":"text-delta","delta":"a"}', "generic"),
         ("/ask", b"[DONE]", "generic"),
         ("/ask", b"[1]", "generic"),
