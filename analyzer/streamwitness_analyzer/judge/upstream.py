@@ -41,6 +41,7 @@ from .parts import (
 )
 from .places import judge_views
 from .records import Exchange, Record
+from .rewritten import as_written, excuse
 from .view import View
 
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
@@ -134,6 +135,8 @@ def _single(leg: Record, egress: Record) -> Upstream:
         return Upstream(leg, _unproven("the upstream ended without a blank line, and the gateway may read by lines"))
     if unread(leg) or unread(egress):
         return Upstream(leg, _unproven("some of its events could not be read, or came after the terminator"))
+    if reason := excuse(leg, egress, hop.changes, peer):
+        return Upstream(leg, _lost_finish(leg, egress) or _unproven(reason))
     return _faulty(leg, egress, hop, before, after, peer)
 
 
@@ -204,26 +207,27 @@ def _related(before: View, after: View) -> bool:
 def _passed_on(leg: Record, egress: Record) -> bool:
     """Whether the only upstream response and the answer have one id, and an event of one came through byte for byte."""
     told = leg.told(RESPONSE_ID)
-    return bool(told) and told == egress.told(RESPONSE_ID) and bool(_as_written(leg) & _as_written(egress))
-
-
-def _as_written(record: Record) -> set[int]:
-    """Payload digests of the events that say something."""
-    payloads = View(record, "payload").values
-    at = (p for p in View(record, "semantic").positions if p is not None)
-    return {value for p in at if (value := payloads[p]) is not None}
+    return bool(told) and told == egress.told(RESPONSE_ID) and bool(as_written(leg) & as_written(egress))
 
 
 def _same_content(leg: Record, egress: Record) -> Hop:
     """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
     if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
         return _unproven("the gateway sent its terminator before other events")
-    had, have = _finishes(leg), _finishes(egress)
-    if had > have:
-        return Hop("faulty", (_of_finishes("gap", had - have, "before", leg),))
-    if have and not had and not _may_finish(leg, egress):
+    if lost := _lost_finish(leg, egress):
+        return lost
+    have = _finishes(egress)
+    if have and not _finishes(leg) and not _may_finish(leg, egress):
         return Hop("faulty", (_of_finishes("fabricated", have, "after", egress),))
     return Hop("intact", prefix=0)
+
+
+def _lost_finish(leg: Record, egress: Record) -> Hop | None:
+    """The fault, where choices finished that did not at gateway out, though all was due there."""
+    lost = _finishes(leg) - _finishes(egress)
+    if lost <= 0 or not _peer(leg, egress):
+        return None
+    return Hop("faulty", (_of_finishes("gap", lost, "before", leg),))
 
 
 def _finishes(record: Record) -> int:

@@ -1,0 +1,126 @@
+"""Gateways that write an answer otherwise and change nothing of it: bytes through the real recorders, then judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from streamwitness.testing import MemorySink
+from streamwitness.witness import Identity, Witness
+from streamwitness_analyzer.judge import judge
+
+IDENTITY = Identity("5" * 32, "e" * 16, b"k" * 16)
+CHAT = ("/v1/chat/completions", "text/event-stream")
+GEMINI = ("/v1beta/models/g:streamGenerateContent", "text/event-stream")
+OLLAMA = ("/api/chat", "application/x-ndjson")
+DASHSCOPE = ("/api/v1/services/aigc/text-generation/generation", "text/event-stream")
+Body = tuple[tuple[str, str], bytes]
+"""A format (path, content type) and the bytes of a body."""
+
+
+def gateway(read: Body, sent: Body, end: str = "eof") -> Any:
+    """The verdict on a gateway that read one body of a format, which ended so, and sent another."""
+    sink = MemorySink()
+    witness = Witness(IDENTITY, sink, expected=("ingress", "egress"))
+    (path, kind), body = read
+    leg = witness.body("ingress", path=path, content_type=kind, leg=0)
+    leg.feed(body)
+    leg.close(end)
+    (path, kind), body = sent
+    egress = witness.body("egress", path=path, content_type=kind)
+    egress.feed(body)
+    egress.close("eof", legs=(leg.recorder.id,))
+    return judge(sink.blocks, settled=True)
+
+
+def found(verdict: Any) -> list[tuple[str, list[str]]]:
+    """Kind and suspects of each finding."""
+    return [(finding["kind"], finding["suspects"]) for finding in verdict["findings"]]
+
+
+def events(*chunks: object) -> bytes:
+    """Server-sent events."""
+    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+
+
+def chat(*deltas: dict[str, Any], finish: str = "tool_calls") -> Body:
+    """Chat Completions: these deltas, and a finish."""
+    choices = [*({"index": 0, "delta": delta} for delta in deltas), {"index": 0, "delta": {}, "finish_reason": finish}]
+    return CHAT, events(*({"id": "r", "choices": [choice]} for choice in choices)) + b"data: [DONE]\n\n"
+
+
+def called(*arguments: str | None, name: str | None = "f") -> list[dict[str, Any]]:
+    """Deltas of one call, its name in the first."""
+    functions = [{"name": name} if i == 0 and name else {} for i in range(len(arguments))]
+    told = [f if a is None else {**f, "arguments": a} for f, a in zip(functions, arguments, strict=True)]
+    return [{"tool_calls": [{"index": 0, "function": function}]} for function in told]
+
+
+def gemini(arguments: dict[str, Any] | None) -> Body:
+    """Gemini: a text, and a call."""
+    call = {"name": "f"} if arguments is None else {"name": "f", "args": arguments}
+    parts: list[dict[str, Any]] = [{"text": "Let me see."}, {"functionCall": call}]
+    chunks = [{"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}}]} for part in parts]
+    return GEMINI, events(*chunks, {"candidates": [{"index": 0, "finishReason": "STOP"}]})
+
+
+def ollama(arguments: dict[str, Any]) -> Body:
+    """Ollama: a text, and a call."""
+    messages = [{"content": "Let me see."}, {"tool_calls": [{"function": {"name": "f", "arguments": arguments}}]}]
+    lines: list[Any] = [{"model": "m", "message": message, "done": False} for message in messages]
+    lines.append({"model": "m", "message": {"content": ""}, "done": True, "done_reason": "stop"})
+    return OLLAMA, b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+TEXT = {"content": "Let me see."}
+ARGUMENTS = {"where": "Zürich", "n": 1.0, "far": 1e300}
+SPACED, DENSE = json.dumps(ARGUMENTS), json.dumps(ARGUMENTS, separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("end", ["eof", "cancelled"])
+@pytest.mark.parametrize(
+    ("read", "sent"),
+    [
+        (gemini(ARGUMENTS), chat(TEXT, *called(SPACED))),
+        (gemini(ARGUMENTS), chat(TEXT, *called("", DENSE[:7], DENSE[7:]))),
+        (ollama(ARGUMENTS), chat(TEXT, *called(SPACED))),
+        (chat(TEXT, *called("", SPACED[:9], SPACED[9:])), gemini(ARGUMENTS)),
+        (chat(TEXT, *called("", SPACED[:9], SPACED[9:])), chat(TEXT, *called(DENSE))),
+        (gemini(None), chat(TEXT, *called("{}"))),
+        (gemini({}), chat(TEXT, *called(""))),
+        (chat(TEXT, *called("{}")), chat(TEXT, *called(None))),
+        (chat(TEXT, *called("", "{}")), chat(TEXT, *called(""))),
+        (chat(TEXT, *called("")), chat(TEXT, *called("", "{}"))),
+    ],
+    ids=[
+        "gemini to chat", "gemini to chat in pieces", "ollama to chat", "chat to gemini", "written again",
+        "no arguments to {}", "{} to no arguments", "{} to none", "{} left out", "{} put in",
+    ],
+)  # fmt: skip
+def test_arguments_written_otherwise_accuse_nobody(read: Body, sent: Body, end: str) -> None:
+    """Spaces, escapes, numbers and `{}` are spellings of the same JSON."""
+    assert found(gateway(read, sent, end)) == []
+
+
+def test_a_piece_of_arguments_that_is_gone_is_a_loss() -> None:
+    """All that came is as it was: nothing was written otherwise."""
+    pieces = ("", '{"where": ', '"Zürich", ', '"n": 1}')
+    verdict = gateway(chat(TEXT, *called(*pieces)), chat(TEXT, *called(*pieces[:2], pieces[3])))
+    assert found(verdict) == [("gap", ["gateway"])]
+
+
+def test_a_text_that_is_gone_beside_a_call_written_otherwise_is_a_loss() -> None:
+    """What was said in text is compared as ever."""
+    verdict = gateway(chat(TEXT, {"content": " Now."}, *called(SPACED)), chat(TEXT, *called(DENSE)))
+    assert [suspects for _, suspects in found(verdict)] == [["gateway"]]
+
+
+def test_a_text_that_is_repeated_whole_may_be_sent_less_often() -> None:
+    """DashScope's events hold the text so far; a gateway that skips one has lost nothing for who reads on."""
+    texts = ["The", "The cat", "The cat sat", "The cat sat."]
+    whole = [{"output": {"text": text, "finish_reason": "null"}, "request_id": "r"} for text in texts]
+    last = {"output": {"text": texts[-1], "finish_reason": "stop"}, "request_id": "r"}
+    verdict = gateway((DASHSCOPE, events(*whole, last)), (DASHSCOPE, events(whole[0], whole[2], last)))
+    assert found(verdict) == []
