@@ -248,7 +248,7 @@ def _google(name: str, asynchronous: bool) -> Adapter:
     ends = {"stop": "abandoned"} | ({"reset": "protocol_error"} if asynchronous and name == "google-genai" else {})
     return Adapter(
         f"{name} {_KIND[asynchronous]}", "google-genai", opened, GEMINI, asynchronous, ("wire", "parsed"), ends=ends,
-        handles=frozenset(("gc",) if _GOOGLE[name] else ("gc", "proxy")), module="google.genai",
+        handles=frozenset(() if _GOOGLE[name] else ("proxy",)), module="google.genai",
     )  # fmt: skip
 
 

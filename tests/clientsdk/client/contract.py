@@ -73,9 +73,9 @@ class Adapter:
     """Numbers that the parser survives, as its hook declares; the first is asked for."""
     ends: dict[str, str] = field(default_factory=dict)
     """Ends that differ from those of `test_contract.ENDINGS`; `stop` is the end by the application's own close."""
-    handles: frozenset[str] = frozenset(("proxy", "gc", "eager"))
-    """`proxy`: honours the proxies of its environment; `gc`: a stream that is dropped closes its connection; `eager`:
-    asks its server when the stream is made, not when it is first read."""
+    handles: frozenset[str] = frozenset(("proxy", "eager"))
+    """`proxy`: honours the proxies of its environment; `eager`: asks its server when the stream is made, not when it is
+    first read."""
     module: str = ""
     """The package that is patched when everything is instrumented, if not that of the client's name."""
 

@@ -9,15 +9,14 @@ import asyncio
 import gc
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from streamwitness.client import instrument, uninstrument
 from streamwitness.gateway.stamp import SSERewriter
-from streamwitness.providers import PROFILES
 from streamwitness.semconv import CLIENT_ENDS, MISSING, Stamp
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.adapters import ADAPTERS
@@ -39,11 +38,34 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),  # google-genai's
     pytest.mark.filterwarnings("ignore:Unclosed (connection|client session|connector):ResourceWarning"),  # if dropped
-    pytest.mark.parametrize("adapter", ADAPTERS, ids=[adapter.name.replace(" ", "-") for adapter in ADAPTERS]),
 ]
+
+Which = Callable[[Adapter], bool]
+Test = TypeVar("Test", bound=Callable[..., object])
 
 TOO_SHORT = 0.15
 """A timeout in s that a server which sends nothing more runs into."""
+
+
+def only(which: Which) -> Callable[[Test], Test]:
+    """The test is about these adapters; the others are left out, so that a skipped test is always a lack."""
+
+    def chosen(test: Test) -> Test:
+        test.which = which  # type: ignore[attr-defined]
+        return test
+
+    return chosen
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each test with every adapter that it is about; where it asks for a stamp, with each that the adapter declares."""
+    which: Which = getattr(metafunc.function, "which", lambda _: True)
+    adapters = {adapter.name.replace(" ", "-"): adapter for adapter in ADAPTERS if which(adapter)}
+    if "stamp" in metafunc.fixturenames:
+        pairs = {f"{name}-{stamp}": (adapter, stamp) for name, adapter in adapters.items() for stamp in adapter.stamps}
+        metafunc.parametrize(("adapter", "stamp"), pairs.values(), ids=pairs)
+    else:
+        metafunc.parametrize("adapter", adapters.values(), ids=adapters)
 
 
 @pytest.fixture(autouse=True)
@@ -110,11 +132,6 @@ async def forgotten() -> None:
             await asyncio.sleep(0)
 
 
-def understood(adapter: Adapter) -> bool:
-    """Whether there is a profile for what the adapter's parser hands on."""
-    return adapter.parses and adapter.format.profile in PROFILES
-
-
 def slow(adapter: Adapter, received: threading.Semaphore) -> Handler:
     """A server that sends each event only when the one before has been received."""
 
@@ -145,17 +162,16 @@ async def test_a_healthy_stream(adapter: Adapter, size: int, sink: MemorySink) -
     assert set(closings(adapter, sink).values()) <= {"eof", "stopped_at_terminal"}
     wire = sink.closing("wire")
     assert (wire.totals["events"], wire.extra["stream.client"]) == (len(form.events), adapter.client)
-    if understood(adapter):
+    if adapter.parses:
         parsed = sink.closing("parsed")
         assert parsed.totals["events"] == len(form.events) - adapter.consumed == len(actual[0])
         assert (parsed.exchange, parsed.witness) == (wire.exchange, wire.witness)
         assert parsed.delivers != 0
 
 
+@only(lambda adapter: adapter.parses)
 async def test_what_was_parsed_is_what_came(adapter: Adapter, sink: MemorySink) -> None:
     """Both points of a client with a parser have the same digests."""
-    if not understood(adapter):
-        pytest.skip("no parser, or its format is not read yet")
     with RawServer(stream([adapter.format.body])) as server:
         async with session(adapter, server.url) as opened:
             await read(opened)
@@ -234,7 +250,7 @@ async def test_an_error_event(adapter: Adapter, sink: MemorySink) -> None:
             raised = (await read(opened))[1] is not None  # an exception that is kept keeps the generators that it left
             await forgotten()
     ends = closings(adapter, sink)
-    if understood(adapter):
+    if adapter.parses:
         assert raised
         assert sink.closing("parsed").columns()["result"][-1] == 5
         assert ends["parsed"] == "stopped_at_terminal"
@@ -314,10 +330,9 @@ async def test_dropped(adapter: Adapter, sink: MemorySink) -> None:
     assert {CLIENT_ENDS[end or ""] for end in closings(adapter, sink).values()} == {"own"}
 
 
+@only(lambda adapter: "eager" in adapter.handles)
 async def test_a_stream_that_nobody_reads(adapter: Adapter, sink: MemorySink) -> None:
-    """Closed before its first item was asked for: it leaves a record all the same."""
-    if "eager" not in adapter.handles:
-        pytest.skip("has not asked its server yet")
+    """Closed before its first item was asked for: it leaves a record all the same, where its server was asked."""
     with RawServer(started(adapter)) as server:
         async with session(adapter, server.url) as opened:
             await opened.stop(await opened.ask())
@@ -326,10 +341,9 @@ async def test_a_stream_that_nobody_reads(adapter: Adapter, sink: MemorySink) ->
     assert sink.closing(adapter.points[-1]).totals["events"] == 0
 
 
+@only(lambda adapter: adapter.asynchronous)
 async def test_a_cancelled_task(adapter: Adapter, sink: MemorySink) -> None:
-    """A task that is cancelled while it waits for the next event: cancelled at each point."""
-    if not adapter.asynchronous:
-        pytest.skip("a thread cannot be cancelled")
+    """A task that is cancelled while it waits for the next event: cancelled at each point. Threads cannot be."""
     begun = asyncio.Event()
 
     async def reading(opened: Session) -> None:
@@ -361,12 +375,11 @@ async def test_read_to_the_end_and_never_closed(adapter: Adapter, sink: MemorySi
     assert set(ends.values()) <= {"eof", "stopped_at_terminal"}
 
 
+@only(lambda adapter: "proxy" in adapter.handles)
 async def test_proxies_of_the_environment_are_honoured(
     adapter: Adapter, sink: MemorySink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A request goes through the proxy that the environment names."""
-    if "proxy" not in adapter.handles:
-        pytest.skip("does not look at the environment")
+    """A request goes through the proxy that the environment names, where the client looks for one."""
     with RawServer(stream([adapter.format.body])) as server:
         monkeypatch.setenv("HTTP_PROXY", server.url)
         monkeypatch.setenv("http_proxy", server.url)
@@ -437,11 +450,8 @@ async def test_announced_and_identified(adapter: Adapter) -> None:
     assert "ab" * 16 not in repr(seen)
 
 
-@pytest.mark.parametrize("stamp", ["id", "field"])
 async def test_numbers_in_the_events(adapter: Adapter, stamp: Stamp) -> None:
     """A client asks for the numbers that its parser survives, yields the same events with them, and reads them."""
-    if stamp not in adapter.stamps:
-        pytest.skip("not declared")
     exchange = "0123456789abcdef"
     header = f'stream-witness: v=1, id="{"12" * 16}", exchange="{exchange}", hop=0, stamp={stamp}'
     body = b": comment\n\n".join(adapter.format.events)
