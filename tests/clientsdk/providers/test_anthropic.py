@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -26,8 +27,8 @@ NAMES = ["text", "ping-without-data", "parallel-tools", "interleaved-blocks", "t
 
 def _sdk_object(value: Any) -> Any:
     """What `anthropic` hands to the application for a decoded event."""
-    models = pytest.importorskip("anthropic._models")
-    beta = pytest.importorskip("anthropic.types.beta")
+    models = import_module("anthropic._models")
+    beta = import_module("anthropic.types.beta")
     return models.construct_type(type_=beta.BetaRawMessageStreamEvent, value=value)
 
 
@@ -39,7 +40,7 @@ def _body(stream: dict[str, Any]) -> bytes:
 
 def _client(stream: dict[str, Any]) -> Any:
     """A real client that is answered with this stream."""
-    anthropic, httpx2 = pytest.importorskip("anthropic"), pytest.importorskip("httpx2")
+    anthropic, httpx2 = import_module("anthropic"), import_module("httpx2")
 
     def answer(_: object) -> Any:
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=_body(stream))
@@ -104,7 +105,7 @@ def test_what_the_sdk_stream_helper_adds_is_other(name: str) -> None:
 
 def test_every_event_type_of_the_package_is_known() -> None:
     """A new one must be decided about."""
-    beta = pytest.importorskip("anthropic.types.beta")
+    beta = import_module("anthropic.types.beta")
     union = typing.get_args(typing.get_args(beta.BetaRawMessageStreamEvent)[0])
 
     types = {typing.get_args(event.model_fields["type"].annotation)[0] for event in union}
@@ -113,7 +114,7 @@ def test_every_event_type_of_the_package_is_known() -> None:
 
 def test_every_stop_reason_of_the_package_is_decided_about() -> None:
     """Those that the table lacks are meant to be `other`."""
-    beta = pytest.importorskip("anthropic.types.beta")
+    beta = import_module("anthropic.types.beta")
     reasons = set(typing.get_args(beta.BetaStopReason))
 
     assert reasons - FINISHES.keys() == {"pause_turn", "compaction"}
@@ -122,7 +123,7 @@ def test_every_stop_reason_of_the_package_is_decided_about() -> None:
 
 def test_only_the_callers_tools_are_calls() -> None:
     """Every kind of block that the package knows is text, thinking, a call for the caller, or silent."""
-    start = pytest.importorskip("anthropic.types.beta.beta_raw_content_block_start_event")
+    start = import_module("anthropic.types.beta.beta_raw_content_block_start_event")
     blocks = typing.get_args(typing.get_args(start.ContentBlock)[0])
     types = {typing.get_args(block.model_fields["type"].annotation)[0] for block in blocks}
 

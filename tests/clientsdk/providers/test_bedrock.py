@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from importlib import import_module
 from itertools import pairwise
 from struct import pack
 from typing import Any
@@ -98,7 +99,7 @@ def test_bytes_from_boto3_are_the_chunk_itself() -> None:
 
 def test_events_that_the_anthropic_package_has_unwrapped_read_as_their_chunks() -> None:
     """Its Bedrock client hands on the model's own events, as its objects; a gateway may send them on as JSON."""
-    models, beta = pytest.importorskip("anthropic._models"), pytest.importorskip("anthropic.types.beta")
+    models, beta = import_module("anthropic._models"), import_module("anthropic.types.beta")
     wire, parsed, bare = Bedrock(), Bedrock(), Bedrock()
     for event in ALL["bedrock/invoke/anthropic"]["events"]:
         inner = base64.b64decode(json.loads(event["data"])["bytes"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -41,7 +42,7 @@ def _array(stream: dict[str, Any]) -> bytes:
 
 def _yielded(stream: dict[str, Any], *, vertex: bool) -> list[Any]:
     """What the real client hands to the application for this stream."""
-    genai, httpx2 = pytest.importorskip("google.genai"), pytest.importorskip("httpx2")
+    genai, httpx2 = import_module("google.genai"), import_module("httpx2")
 
     def answer(_: object) -> Any:
         return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=_sse(stream))
@@ -75,7 +76,7 @@ def test_a_dict_is_read_by_the_names_on_the_wire() -> None:
 @pytest.mark.parametrize("reason", ["STOP", "stop", "Max_Tokens", "NEW_REASON", "FINISH_REASON_UNSPECIFIED"])
 def test_a_finish_reads_alike_in_any_letters(reason: str) -> None:
     """The SDK makes an enum of it that knows no case, and takes words that it does not know."""
-    types = pytest.importorskip("google.genai.types")
+    types = import_module("google.genai.types")
     chunk = {"candidates": [{"index": 0, "finishReason": reason}]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the SDK warns of words that it does not know
@@ -86,7 +87,7 @@ def test_a_finish_reads_alike_in_any_letters(reason: str) -> None:
 
 def test_every_finish_reason_of_the_package_is_decided_about() -> None:
     """Those that the table lacks are meant to be `other`."""
-    types = pytest.importorskip("google.genai.types")
+    types = import_module("google.genai.types")
     reasons = {reason.value for reason in types.FinishReason}
 
     assert reasons - FINISHES.keys() - NO_FINISH == {
@@ -125,7 +126,7 @@ def test_memory_is_bounded_and_then_completion_is_not_claimed() -> None:
 
 def test_an_object_of_another_kind_is_refused() -> None:
     """A part or a candidate alone is no event."""
-    types = pytest.importorskip("google.genai.types")
+    types = import_module("google.genai.types")
 
     with pytest.raises(Unreadable):
         Gemini().read_object(types.Part(text="a"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,8 +50,8 @@ def _from_dict(profile: OpenAIChat, data: str) -> Reading:
 
 def _sdk_object(value: Any) -> Any:
     """What `openai` hands to the application for a decoded chunk."""
-    models = pytest.importorskip("openai._models")
-    chat = pytest.importorskip("openai.types.chat")
+    models = import_module("openai._models")
+    chat = import_module("openai.types.chat")
     return models.construct_type(type_=chat.ChatCompletionChunk, value=value)
 
 
@@ -86,8 +87,8 @@ def test_a_vector_reads_from_the_sdks_object_as_it_says(stream: dict[str, Any]) 
 
 def test_the_sdk_itself_hands_on_what_was_on_the_wire() -> None:
     """Through the real `openai` client, each chunk that it yields reads as the event it was made from."""
-    openai = pytest.importorskip("openai")
-    httpx2 = pytest.importorskip("httpx2")
+    openai = import_module("openai")
+    httpx2 = import_module("httpx2")
     wanted = {"tool-calls", "two-choices", "reasoning", "refusal", "prompt-filter-first", "typed-content", "abort"}
     events = [
         event["data"].encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import typing
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -41,8 +42,8 @@ PROGRESS = frozenset(f"response.{what}" for what in ("created", "in_progress", "
 
 def _sdk_object(value: Any) -> Any:
     """What `openai` hands to the application for a decoded event."""
-    models = pytest.importorskip("openai._models")
-    responses = pytest.importorskip("openai.types.responses")
+    models = import_module("openai._models")
+    responses = import_module("openai.types.responses")
     return models.construct_type(type_=responses.ResponseStreamEvent, value=value)
 
 
@@ -80,7 +81,7 @@ def test_holes_at_the_source_are_counted_by_content(stream: dict[str, Any]) -> N
 @pytest.mark.parametrize("name", ["text", "parallel-tools", "refusal", "reasoning", "server-tools", "done-appended"])
 def test_the_sdk_itself_hands_on_what_was_on_the_wire(name: str) -> None:
     """Through the real client, each event that it yields reads as the one on the wire; [DONE] it keeps to itself."""
-    openai, httpx2 = pytest.importorskip("openai"), pytest.importorskip("httpx2")
+    openai, httpx2 = import_module("openai"), import_module("httpx2")
     stream = WHOLE[name]
     wire, parsed = OpenAIResponses(), OpenAIResponses()
 
@@ -101,7 +102,7 @@ def test_the_sdk_itself_hands_on_what_was_on_the_wire(name: str) -> None:
 @pytest.mark.parametrize("name", ["text", "parallel-tools", "refusal", "reasoning"])
 def test_the_sdk_stream_helper_adds_fields_not_events(name: str) -> None:
     """`.stream()` yields the same events with snapshots in them, which read alike."""
-    openai, httpx2 = pytest.importorskip("openai"), pytest.importorskip("httpx2")
+    openai, httpx2 = import_module("openai"), import_module("httpx2")
     stream = WHOLE[name]
     profile = OpenAIResponses()
 
@@ -120,7 +121,7 @@ def test_the_sdk_stream_helper_adds_fields_not_events(name: str) -> None:
 
 def test_every_event_type_of_the_package_is_known() -> None:
     """Each is in a table of the profile, or stands here as not understood: a new one must be decided about."""
-    responses = pytest.importorskip("openai.types.responses")
+    responses = import_module("openai.types.responses")
     union = typing.get_args(typing.get_args(responses.ResponseStreamEvent)[0])
     types = {typing.get_args(event.model_fields["type"].annotation)[0] for event in union}
     known = DELTAS.keys() | TOOL_DELTAS | SNAPSHOTS.keys() | ENDS.keys() | PARTS_ADDED | PROGRESS | {"error"}
