@@ -12,12 +12,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from streamwitness import faults
+from streamwitness.backlog import Backlog
 from streamwitness.events import Reading
 from streamwitness.observer import is_opaque
 from streamwitness.semconv import CLIENT_ENDS, ERROR, RESULT, TERMINAL
 
 from . import ends
-from .backlog import Backlog
 from .links import Link
 from .reader import UNREADABLE, NotAnEventError, Reader
 

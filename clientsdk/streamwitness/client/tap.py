@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 from streamwitness import faults
+from streamwitness.backlog import MOST_BYTES, Backlog
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.observer import BodyObserver
 
 from . import ends
-from .backlog import MOST_BYTES, Backlog
 
 
 class Tap:

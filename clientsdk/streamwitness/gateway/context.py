@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from streamwitness.client.backlog import Backlog
+from streamwitness.backlog import Backlog
 from streamwitness.events import Frame, Piece, Reading
 from streamwitness.headers import RequestHeader, ResponseHeader
 from streamwitness.ledger import Said, Shared

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
-from streamwitness import forked
+from . import forked
 
 MOST: Final = 16
 """Items that wait at most, unless another number is given."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.client.backlog import MOST, MOST_BYTES, Backlog
+from streamwitness.backlog import MOST, MOST_BYTES, Backlog
 
 
 def test_items_are_worked_off_once_and_in_order() -> None:
