@@ -19,12 +19,12 @@ from streamwitness.semconv import (
     PENDING_BYTES,
     PROVIDER_NAME,
     RESPONSE_ID,
-    STATUS_CODE,
     TERMINAL,
     UNKNOWN_PROVIDER,
 )
 
 from .change import LOSSES, Change, Hop, Side
+from .finishes import failed_openly, finishes, tells_error
 from .open_ends import anchor
 from .parts import (
     MISREAD,
@@ -141,7 +141,7 @@ def _single(leg: Record, egress: Record) -> Upstream:
 
 
 def _faulty(leg: Record, egress: Record, hop: Hop, before: View, after: View, peer: bool) -> Upstream:
-    changes = tuple(c for c in hop.changes if not _envelope(c, leg, egress, after))
+    changes = tuple(c for c in hop.changes if not _envelope(c, leg, egress, before, after))
     if not changes:
         return Upstream(leg, Hop("intact", prefix=hop.prefix))
     if leg.told(PROVIDER_NAME) == UNKNOWN_PROVIDER and any(c.kind not in _UNTOUCHED for c in changes):
@@ -181,8 +181,13 @@ def _has_content(change: Change, view: View) -> bool:
     return not change.values or any(view.content.get(value) for value, _ in change.values)
 
 
-def _envelope(change: Change, leg: Record, egress: Record, after: View) -> bool:
-    """A finish of the gateway's own that invents nothing: its leg was complete, it stopped reading, or it says so."""
+def _envelope(change: Change, leg: Record, egress: Record, before: View, after: View) -> bool:
+    """A finish of the gateway's own that invents nothing: its leg was complete, it stopped reading, or it says so.
+
+    One of an answer that failed all the same is not lost where the gateway says so.
+    """
+    if change.kind in LOSSES and change.values and not any(before.content.get(value) for value, _ in change.values):
+        return failed_openly(leg, egress)
     if change.kind not in ("fabricated", "extra") or any(after.content.get(value) for value, _ in change.values):
         return False
     if not change.values:
@@ -216,31 +221,23 @@ def _same_content(leg: Record, egress: Record) -> Hop:
         return _unproven("the gateway sent its terminator before other events")
     if lost := _lost_finish(leg, egress):
         return lost
-    have = _finishes(egress)
-    if have and not _finishes(leg) and not _may_finish(leg, egress):
+    have = finishes(egress)
+    if have and not finishes(leg) and not _may_finish(leg, egress):
         return Hop("faulty", (_of_finishes("fabricated", have, "after", egress),))
     return Hop("intact", prefix=0)
 
 
 def _lost_finish(leg: Record, egress: Record) -> Hop | None:
     """The fault, where choices finished that did not at gateway out, though all was due there."""
-    lost = _finishes(leg) - _finishes(egress)
-    if lost <= 0 or not _peer(leg, egress):
+    lost = finishes(leg) - finishes(egress)
+    if lost <= 0 or not _peer(leg, egress) or failed_openly(leg, egress):
         return None
     return Hop("faulty", (_of_finishes("gap", lost, "before", leg),))
 
 
-def _finishes(record: Record) -> int:
-    """How many choices finished; several may do so in one event."""
-    told = record.told(FINISH_REASONS_ATTRIBUTE)
-    if not record.part("finish"):
-        return 0
-    return len(told) if isinstance(told, (list, tuple)) and told else 1
-
-
 def _may_finish(leg: Record, egress: Record) -> bool:
     """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up."""
-    told = bool(egress.part("error")) or _tells_error(egress)
+    told = bool(egress.part("error")) or tells_error(egress)
     unread_end = stopped_within_an_event(leg)
     return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
 
@@ -330,7 +327,7 @@ def _invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     more = egress.part("terminal") - sum(leg.part("terminal") + _half_terminal(leg) for leg in legs)
     if more <= 0 or any(leg.complete or _chose_to_stop(leg) for leg in legs):
         return []
-    if egress.part("error") or _tells_error(egress):  # it ends an answer that says itself that it failed
+    if egress.part("error") or tells_error(egress):  # it ends an answer that says itself that it failed
         return []
     places = positions_with(egress, TERMINAL)
     span = (
@@ -374,18 +371,10 @@ def _broken(legs: Sequence[Record], egress: Record) -> list[Change]:
 
 
 def _swallowed_error(leg: Record, egress: Record) -> list[Change]:
-    if not leg.part("error") or egress.part("error") or egress.end != "eof" or _tells_error(egress):
+    if not leg.part("error") or egress.part("error") or egress.end != "eof" or tells_error(egress):
         return []
     if may_go_on_behind_terminal(leg):
         return []
     places = positions_with(leg, 0, error=True)
     span = (places[0], places[-1]) if places else (max(0, leg.events - 1), max(0, leg.events - 1))
     return [Change("gap", leg.part("error"), True, "before", span, span, bool(places), note="an error was swallowed")]
-
-
-def _tells_error(egress: Record) -> bool:
-    """Whether the answer says by its finish or its status that something failed."""
-    told = egress.told(FINISH_REASONS_ATTRIBUTE)
-    status = egress.told(STATUS_CODE)
-    failed = isinstance(status, int) and status >= 400
-    return failed or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))

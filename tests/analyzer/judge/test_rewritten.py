@@ -1,4 +1,4 @@
-"""Gateways that write an answer otherwise and change nothing of it: bytes through the real recorders, then judged."""
+"""Gateways that say the same in other words of the format: bytes through the real recorders, then judged."""
 
 from __future__ import annotations
 
@@ -123,4 +123,38 @@ def test_a_text_that_is_repeated_whole_may_be_sent_less_often() -> None:
     whole = [{"output": {"text": text, "finish_reason": "null"}, "request_id": "r"} for text in texts]
     last = {"output": {"text": texts[-1], "finish_reason": "stop"}, "request_id": "r"}
     verdict = gateway((DASHSCOPE, events(*whole, last)), (DASHSCOPE, events(whole[0], whole[2], last)))
+    assert found(verdict) == []
+
+
+RESPONSES = ("/v1/responses", "text/event-stream")
+SAID = {"type": "response.output_text.delta", "delta": "Let me see.", "output_index": 0}
+FAILED = {"type": "response.failed", "response": {"error": {"message": "m"}}}
+ERROR: dict[str, Any] = {"type": "error", "message": "m"}
+
+
+@pytest.mark.parametrize("said", [[SAID], []], ids=["behind a text", "at once"])
+@pytest.mark.parametrize(
+    "sent",
+    [(RESPONSES, [ERROR]), (CHAT, [{"error": {"message": "m"}}])],
+    ids=["an error event", "another format's error"],
+)
+def test_a_failure_that_is_told_in_another_way(sent: tuple[tuple[str, str], list[Any]], said: list[Any]) -> None:
+    """`response.failed` says that it finished, with an error; other ways to fail are no finish."""
+    kind, errors = sent
+    texts = [SAID if kind is RESPONSES else {"choices": [{"index": 0, "delta": TEXT}]} for _ in said]
+    verdict = gateway((RESPONSES, events(*said, FAILED)), (kind, events(*texts, *errors)))
+    assert (found(verdict), verdict["ending"]["class"]) == ([], "upstream_error")
+
+
+def test_a_finish_that_an_error_takes_the_place_of() -> None:
+    """The upstream broke between its stop reason and its last event, and the gateway says so."""
+    read = [
+        {"type": "message_start", "message": {"id": "r", "role": "assistant"}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Let me see."}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    ]
+    sent = [{"choices": [{"index": 0, "delta": TEXT}]}, {"error": {"message": "upstream"}}]
+    verdict = gateway((("/v1/messages", CHAT[1]), events(*read)), (CHAT, events(*sent)), "reset")
     assert found(verdict) == []
