@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,10 @@ from .semconv import MARK_BYTES, MAX_SLOTS, MISSING
 KEY_BYTES: Final = 16
 _SIZE: Final = 4
 _PRIMARY: Final = "0/text/0"
+_SURROGATE: Final = b"\xed"
+"""What half a surrogate pair begins with, encoded as if it were a character; and many whole characters."""
+_PAIR: Final = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
+_FIRST_HALF: Final = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\Z")
 
 
 _u32: Final = struct.Struct("<I").pack
@@ -68,7 +73,8 @@ class Contents:
     """Running digests of each slot's whole content, and of the primary text's prefix at every 256 bytes.
 
     Two points that cut the same text differently still agree on these, and where they do not, the first mark that
-    differs gives the byte range. The first 16 slots are followed.
+    differs gives the byte range. The first 16 slots are followed. A character that was cut into the halves of its
+    surrogate pair is the same as one that was not: whoever joins the texts makes it whole.
     """
 
     __slots__ = ("_key", "_slots", "marks", "number")
@@ -99,6 +105,8 @@ class Contents:
         state = self._slots.get(slot) or self._new(slot)
         if state is None:
             return
+        if state.half or _SURROGATE in content:
+            content = state.joined(content)
         if state.size + len(content) >= state.mark:
             content = self._mark(state, content)
         state.add(content)
@@ -114,7 +122,9 @@ class Contents:
 
     def slots(self) -> tuple[str, ...]:
         """`slot digest size` for each slot, in order of appearance."""
-        return tuple(f"{slot} {state.digest():08x} {state.size}" for slot, state in self._slots.items())
+        return tuple(
+            f"{slot} {state.digest():08x} {state.size + len(state.half)}" for slot, state in self._slots.items()
+        )
 
     def _mark(self, state: _Slot, content: bytes) -> bytes:
         """Add content up to the last mark within it; returns the rest."""
@@ -134,10 +144,12 @@ class Contents:
 
 
 class _Slot:
-    __slots__ = ("_hash", "mark", "size")
+    __slots__ = ("_hash", "half", "mark", "size")
 
     def __init__(self, key: bytes, mark: int) -> None:
         self._hash = blake2s(key=key, digest_size=_SIZE)
+        self.half = b""
+        """The first half of a surrogate pair, of which the second may come."""
         self.size = 0
         self.mark = mark
         """At which size the next mark is due."""
@@ -146,5 +158,20 @@ class _Slot:
         self._hash.update(content)
         self.size += len(content)
 
+    def joined(self, content: bytes) -> bytes:
+        """The content, behind what was held back of the last one, with whole characters in place of their halves."""
+        content = _PAIR.sub(_character, self.half + content)
+        self.half = content[-3:] if _FIRST_HALF.match(content, max(0, len(content) - 3)) else b""
+        return content[: len(content) - len(self.half)]
+
     def digest(self) -> int:
-        return int.from_bytes(self._hash.digest(), "little")
+        whole = self._hash
+        if self.half:
+            whole = whole.copy()
+            whole.update(self.half)
+        return int.from_bytes(whole.digest(), "little")
+
+
+def _character(halves: re.Match[bytes]) -> bytes:
+    units = halves[0].decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass")
+    return units.decode("utf-16").encode()

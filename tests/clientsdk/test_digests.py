@@ -42,3 +42,22 @@ def test_slots_beyond_the_bound_are_not_followed():
     for n in range(40):
         contents.add(f"0/tool/{n}", b"x")
     assert len(contents.slots()) == 16
+
+
+@pytest.mark.parametrize("cut", [(), (2,), (3,), (1, 2, 3, 4)], ids=str)
+@pytest.mark.parametrize(
+    "text", ["ab\ud83d\ude00c", "ab\ud83d", "\ude00\ud83d", "ab한\ud83dc", "\ud83d\ud83d\ude00"], ids=ascii
+)
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_character_that_is_told_in_halves(text: str, cut: tuple[int, ...], batched: bool) -> None:
+    """Wherever a text is cut, also within a surrogate pair, its whole is the same as in one piece."""
+    once, pieces = Contents(b"k"), Contents(b"k")
+    once.add(
+        "0/text/0",
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass").encode("utf-8", "surrogatepass"),
+    )
+    parts = [text[low:high] for low, high in zip((0, *cut), (*cut, len(text)), strict=True)]
+    told = [(Piece("0/text/0", "text", part.encode("utf-8", "surrogatepass")),) for part in parts]
+    for batch in [told] if batched else [[each] for each in told]:
+        pieces.extend(batch)
+    assert pieces.slots() == once.slots()
