@@ -34,7 +34,7 @@ def test_texts_are_assembled_per_slot() -> None:
         assert reducer.apply(item).result is Result.APPLIED
     assert (reducer.text, reducer.slot("1/text/0")) == ("Da\u2028s", "\U0001f426")
     assert [reducer.slot(slot) for slot in reducer.slots] == ["Da\u2028s", "\U0001f426", '{"a":1}']
-    assert (reducer.finishes, reducer.slot("9/text/0")) == ({"0": "stop"}, "")
+    assert (reducer.finishes, reducer.slot("9/text/0")) == ({"0": "tool_calls"}, "")
 
 
 def test_content_after_the_finish_still_counts() -> None:
