@@ -24,7 +24,7 @@ from streamwitness.digests import Digester
 from streamwitness.export.span import SpanMaker
 from streamwitness.export.worker import Worker
 from streamwitness.framing import SSEFramer
-from streamwitness.providers.openai_chunk import decode_chunk
+from streamwitness.providers.openai_chunk import CHUNK
 from streamwitness.semconv import MAX_BLOCK_ROWS, Level
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
@@ -137,7 +137,7 @@ def hash_only(total: int) -> int:
 
 def decode_only(total: int) -> int:
     """The floor of reading: the SSE framer and msgspec's decoder into the fields of a chunk."""
-    framer, decode = SSEFramer(), decode_chunk
+    framer, decode = SSEFramer(), CHUNK.decode
     events = ordinary.stream(MAX_BLOCK_ROWS)
     for i in range(total):
         for frame in framer.feed(events[i % (MAX_BLOCK_ROWS - 1)].wire):

@@ -47,8 +47,8 @@ class JsonProfile(Generic[S]):
 
     @property
     def finish_reasons(self) -> tuple[str, ...]:
-        """Canonical finish of each choice that has one, in order of appearance."""
-        return tuple(self._finishes.values())
+        """Canonical finish of each choice that has one, in order of the choices."""
+        return tuple(finish for _, finish in sorted(self._finishes.items()))
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; never raises."""

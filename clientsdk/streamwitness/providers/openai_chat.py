@@ -28,37 +28,15 @@ timings; Workers AI's own events (`response`).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from streamwitness.events import Piece, Reading
-from streamwitness.semconv import (
-    ALL_PARTS,
-    ERROR,
-    FINISH,
-    MALFORMED,
-    OTHER,
-    PART,
-    ROLE,
-    TERMINAL,
-    TEXT,
-    TOOL_ARGS,
-    TOOL_START,
-    USAGE,
-)
+from streamwitness.semconv import ERROR, PART, ROLE, TEXT, TOOL_ARGS, TOOL_START, USAGE
 
-from .objects import SENTINEL, Unreadable, canonical, decode, fields, raw_event, utf8
-from .openai_chunk import (
-    Call,
-    Choice,
-    Chunk,
-    Delta,
-    Function,
-    Groq,
-    Usage,
-    decode_chunk,
-    lenient_chunk,
-    plain_text,
-)
+from .base import MAX_TRACKED, JsonProfile, count, label, line_of, reading
+from .objects import canonical, fields, utf8
+from .openai_chunk import CHUNK, Call, Choice, Chunk, Delta, Function, Groq, Usage, plain_text
+from .shapes import Shape
 
 FINISHES: Final = {
     "stop": "stop",
@@ -88,65 +66,35 @@ NO_FINISH: Final = frozenset(("", "null"))
 """Texts that some servers send in place of null."""
 
 _FUNCTION_CALL: Final = ("function_call",)
-_MAX_TRACKED: Final = 1024
-"""Choices of a response, and tool calls of a choice, that are told apart; a real one has a handful."""
-_MAX_LABEL: Final = 256
-"""Characters of a model's name, of a response's or a call's id that are kept; no two are told apart by more."""
-_INT64: Final = 1 << 63
-_TERMINAL: Final = Reading(TERMINAL)
-_MALFORMED: Final = Reading(MALFORMED)
-_OTHER: Final = Reading(OTHER)
 _new: Final = tuple.__new__
 """Makes a Piece or a Reading in half the time of its Python-level constructor; there are some for every event."""
 
 
-class OpenAIChat:
+class OpenAIChat(JsonProfile[Chunk]):
     """Reads one Chat Completions response at one point."""
 
-    __slots__ = ("_choices", "_overflow", "model", "response_id", "usage")
-
-    name: Final = "openai_chat"
-    provider: Final = "openai"
-    delivers: Final = ALL_PARTS
-    numbered: Final = False
-    sequence: Final = None
+    name: ClassVar[str] = "openai_chat"
+    provider: ClassVar[str] = "openai"
+    shape: ClassVar[Shape[Any]] = CHUNK
 
     def __init__(self) -> None:
-        self.model: str | None = None
-        self.response_id: str | None = None
-        self.usage: tuple[int | None, int | None] = (None, None)
+        super().__init__()
         self._choices: dict[int, _Choice] = {}
         self._overflow = False
 
     @property
     def complete(self) -> bool:
         """Every choice seen has a finish other than an error."""
-        choices = self._choices.values()
-        return bool(choices) and not self._overflow and all(c.finish not in ("", "error") for c in choices)
-
-    @property
-    def finish_reasons(self) -> tuple[str, ...]:
-        """Canonical finish of each choice that has one, in order of the choices' appearance."""
-        return tuple(choice.finish for choice in self._choices.values() if choice.finish)
-
-    def read(self, name: bytes, data: bytes) -> Reading:
-        """Read a framed event; its name says nothing in this format."""
-        try:
-            return self._read_chunk(decode_chunk(data))
-        except (ValueError, RecursionError, Unreadable):
-            return self._read_odd(data)
+        finishes = self._finishes
+        done = bool(finishes) and self._choices.keys() <= finishes.keys() and "error" not in finishes.values()
+        return done and not self._overflow
 
     def read_object(self, obj: object) -> Reading:
-        """Read a chunk as dict or as object with the same attributes, or the raw data field; else raises Unreadable."""
+        """Read a chunk as dict, as object with the same attributes, or as raw data field; else raises Unreadable."""
         known = fields(obj)
-        if known is not None and (isinstance(obj, dict) or "choices" in known):
-            return self._read_chunk(lenient_chunk(known))
-        if obj is None or isinstance(obj, (list, bool, int, float)):
-            return _MALFORMED
-        raw = raw_event(obj)
-        if raw is None:
-            raise Unreadable(obj)
-        return self.read(*raw)
+        if known is not None and "choices" in known:  # asked first, for it is dear to ask a model whether it has `data`
+            return self._event(CHUNK.lenient(known))
+        return super().read_object(obj)
 
     def snapshot(self, obj: object) -> tuple[int, str] | None:
         """What an SDK's chunk says, where it says nothing but a text; `read_snapshot` reads it later, as it is now.
@@ -169,45 +117,30 @@ class OpenAIChat:
         """By path; else by a first chunk that says what it is, or has choices with a delta (none at all: Azure's)."""
         if path.endswith(("/chat/completions", "/v1/completions")):
             return True
-        try:
-            value = decode(first)
-        except ValueError:
+        known = line_of(first)
+        if known is None:
             return False
-        if not isinstance(value, dict):
-            return False
-        chunk = lenient_chunk(value)
+        chunk = CHUNK.lenient(known)
         if chunk.object in ("chat.completion.chunk", "text_completion"):
             return True
         return chunk.choices is not None and all(choice.delta is not None for choice in chunk.choices)
 
-    def _read_odd(self, data: bytes) -> Reading:
-        """An event that is no chunk whose fields all have the expected types."""
-        if data.lstrip().startswith(SENTINEL):
-            return _TERMINAL
-        try:
-            value = decode(data)
-            return self._read_chunk(lenient_chunk(value)) if isinstance(value, dict) else _MALFORMED
-        except (ValueError, Unreadable):
-            return _MALFORMED
-
-    def _read_chunk(self, chunk: Chunk) -> Reading:
+    def _event(self, event: Chunk) -> Reading:
         parts = 0
         pieces: list[Piece] = []
-        for place, choice in enumerate(chunk.choices or ()):
+        for place, choice in enumerate(event.choices or ()):
             parts |= self._read_choice(choice, place, pieces)
-        if chunk.usage is not None:
-            parts |= self._read_usage(chunk.usage)
-        if chunk.error or chunk.object == "error":
+        if event.usage is not None:
+            parts |= self._read_usage(event.usage)
+        if event.error or event.object == "error":
             parts |= ERROR
-        if chunk.x_groq is not None:
-            parts |= self._read_groq(chunk.x_groq)
-        if self.model is None and chunk.model:
-            self.model = _label(chunk.model)
-        if self.response_id is None and chunk.id:
-            self.response_id = _label(chunk.id)
-        if len(pieces) > 1:
-            pieces = _merged(pieces)
-        return _new(Reading, (parts, tuple(pieces))) if parts else _OTHER
+        if event.x_groq is not None:
+            parts |= self._read_groq(event.x_groq)
+        if self.model is None and event.model:
+            self.model = label(event.model)
+        if self.response_id is None and event.id:
+            self.response_id = label(event.id)
+        return reading(parts, pieces)
 
     def _read_choice(self, choice: Choice, place: int, pieces: list[Piece]) -> int:
         state = self._state(place if choice.index is None else choice.index)
@@ -220,22 +153,20 @@ class OpenAIChat:
         finish = FINISHES.get(reason.lower(), "other")
         if finish == "stop" and state.has_tools:
             finish = "tool_calls"
-        state.finish = finish
-        pieces.append(Piece(f"{state.index}/finish/0", "finish", b"", finish))
-        return parts | FINISH | (ERROR if finish == "error" else 0)
+        return parts | self._finish(state.index, finish, pieces) | (ERROR if finish == "error" else 0)
 
     def _state(self, index: int) -> _Choice:
         state = self._choices.get(index)
         if state is None:
             state = _Choice(index)
-            if len(self._choices) < _MAX_TRACKED:
+            if len(self._choices) < MAX_TRACKED:
                 self._choices[index] = state
             else:
                 self._overflow = True
         return state
 
     def _read_usage(self, usage: Usage) -> int:
-        self.usage = (_count(usage.prompt_tokens), _count(usage.completion_tokens))
+        self.usage = (count(usage.prompt_tokens), count(usage.completion_tokens))
         return USAGE
 
     def _read_groq(self, groq: Groq) -> int:
@@ -244,14 +175,13 @@ class OpenAIChat:
 
 
 class _Choice:
-    """What is known of one choice: its tool calls, and its finish ("" until there is one)."""
+    """What is known of one choice: its tool calls."""
 
-    __slots__ = ("_calls", "_last", "_seen", "finish", "index", "text")
+    __slots__ = ("_calls", "_last", "_seen", "index", "text")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.text = f"{index}/text/0"
-        self.finish = ""
         self._calls: dict[object, _Tool] = {}
         self._last: _Tool | None = None
         self._seen = 0
@@ -271,7 +201,7 @@ class _Choice:
         new = tool is None or bool(name and call_id and tool.id and call_id != tool.id)
         if tool is None or new:
             tool = _Tool(f"{self.index}/tool/{self._seen}", call_id)
-            if self._seen < _MAX_TRACKED:
+            if self._seen < MAX_TRACKED:
                 self._seen += 1
                 if key is not None:
                     self._calls[key] = tool
@@ -300,7 +230,7 @@ def _read_delta(delta: Delta, state: _Choice, pieces: list[Piece]) -> int:
     if delta.refusal:
         parts |= _add(pieces, state, "refusal", delta.refusal)
     for call in delta.tool_calls or ():
-        key = call.index if call.index is not None else _label(call.id) or None
+        key = call.index if call.index is not None else label(call.id) or None
         parts |= _read_call(state, key, call, pieces)
     if delta.function_call is not None:
         parts |= _read_call(state, _FUNCTION_CALL, Call(function=delta.function_call), pieces)
@@ -329,7 +259,7 @@ def _read_list(content: list[object], state: _Choice, pieces: list[Piece]) -> in
 
 def _read_call(state: _Choice, key: object, call: Call, pieces: list[Piece]) -> int:
     function = call.function or Function()
-    slot, new = state.tool(key, _label(call.id), function.name)
+    slot, new = state.tool(key, label(call.id), function.name)
     parts = TOOL_START if new else 0
     if function.name:
         parts |= TOOL_START
@@ -339,21 +269,3 @@ def _read_call(state: _Choice, key: object, call: Call, pieces: list[Piece]) -> 
         return parts
     pieces.append(Piece(slot, "tool_args", utf8(arguments) if isinstance(arguments, str) else canonical(arguments)))
     return parts | TOOL_ARGS
-
-
-def _merged(pieces: list[Piece]) -> list[Piece]:
-    """One piece for each slot and part, in order of appearance; the last finish stands."""
-    merged: dict[tuple[str, str], Piece] = {}
-    for piece in pieces:
-        key = (piece.slot, piece.part)
-        known = merged.get(key)
-        merged[key] = piece if known is None else piece._replace(content=known.content + piece.content)
-    return list(merged.values())
-
-
-def _label(text: str | None) -> str | None:
-    return text if text is None else text[:_MAX_LABEL]
-
-
-def _count(tokens: int | None) -> int | None:
-    return tokens if tokens is not None and 0 <= tokens < _INT64 else None

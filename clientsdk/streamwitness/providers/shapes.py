@@ -18,6 +18,9 @@ from .objects import fields
 
 S = TypeVar("S", bound=msgspec.Struct)
 _Convert = Callable[[Any], Any]
+_Field = tuple[str, str, type | None, _Convert]
+"""Name as it is sent, own name, class of the values that need no conversion, conversion."""
+_AS_THEY_ARE: Final = frozenset((str, bool))
 _TOO_LONG: Final = 10**4300
 """Python neither reads nor writes longer numbers as text."""
 
@@ -25,33 +28,51 @@ _TOO_LONG: Final = 10**4300
 class Shape(Generic[S]):
     """Both ways to make a struct of `str`, `int`, `bool`, `Any`, dicts, lists, structs and lists of structs."""
 
-    __slots__ = ("_convert", "_struct", "decode", "names")
+    __slots__ = ("_fields", "_struct", "decode", "names")
 
     def __init__(self, struct: type[S]) -> None:
         self._struct = struct
         self.decode: Callable[[bytes], S] = msgspec.json.Decoder(struct).decode
         """JSON → struct; raises ValueError or RecursionError where a type differs or the bytes are no JSON."""
         hints = typing.get_type_hints(struct)
-        names = zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
-        self._convert: dict[str, tuple[str, _Convert]] = {sent: (own, _converter(hints[own])) for own, sent in names}
-        self.names: Final = frozenset(self._convert)
+        sent = struct.__struct_encode_fields__
+        self._fields: tuple[_Field, ...] = tuple(
+            (name, own, *_taken(hints[own])) for own, name in zip(struct.__struct_fields__, sent, strict=True)
+        )
+        self.names: Final = frozenset(sent)
         """Names of the fields as they are sent."""
 
     def lenient(self, known: Mapping[str, Any]) -> S:
         """Fields of any type → struct."""
         made: dict[str, Any] = {}
-        for sent, (own, convert) in self._convert.items():
-            value = known.get(sent)
-            if value is not None and (value := convert(value)) is not None:
+        get = known.get
+        for sent, own, plain, convert in self._fields:
+            value = get(sent)
+            if value is not None and (value.__class__ is plain or (value := convert(value)) is not None):
                 made[own] = value
         return self._struct(**made)
 
 
+def _taken(hint: Any) -> tuple[type | None, _Convert]:
+    """The class whose values are taken as they are (None: there is no such), and what makes a value of any other."""
+    plain = next((option for option in _options(hint) if option in _AS_THEY_ARE), None)
+    return plain, _converter(hint)
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    """The types that a value may have, None apart."""
+    if typing.get_origin(hint) not in (typing.Union, types.UnionType):
+        return (hint,)
+    return tuple(option for option in typing.get_args(hint) if option is not type(None))
+
+
 def _converter(hint: Any) -> _Convert:
     """What makes a value of this type, or None, of any value."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        options = [_converter(option) for option in typing.get_args(hint) if option is not type(None)]
-        return options[0] if len(options) == 1 else lambda value: _first(options, value)
+    options = _options(hint)
+    if len(options) > 1:
+        converters = [_converter(option) for option in options]
+        return lambda value: _first(converters, value)
+    (hint,) = options
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     if typing.get_origin(hint) is list:
@@ -77,6 +98,8 @@ def _list_of(item: Any) -> _Convert:
 
 def _struct_of(shape: Shape[Any]) -> _Convert:
     def convert(value: Any) -> Any:
+        if value.__class__ is dict:
+            return shape.lenient(value)
         known = None if isinstance(value, (str, bytes, int, float)) else fields(value)
         return None if known is None else shape.lenient(known)
 

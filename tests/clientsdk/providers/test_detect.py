@@ -161,7 +161,7 @@ def test_only_what_is_used_is_loaded() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     loaded = {name.rpartition(".")[2] for name in eval(run.stdout)}
-    assert loaded == {"objects", "openai_chat", "openai_chunk"}
+    assert loaded == {"base", "objects", "openai_chat", "openai_chunk", "shapes"}
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:

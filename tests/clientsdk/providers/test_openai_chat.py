@@ -19,7 +19,7 @@ from streamwitness.events import Piece, Reading
 from streamwitness.framing import SSEFramer
 from streamwitness.providers import Unreadable
 from streamwitness.providers.openai_chat import FINISHES, OpenAIChat
-from streamwitness.providers.openai_chunk import decode_chunk, lenient_chunk
+from streamwitness.providers.openai_chunk import CHUNK as SHAPE
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "openai_chat"
 
@@ -339,11 +339,11 @@ def test_the_fast_and_the_lenient_way_agree(chunk: dict[str, Any]) -> None:
     """Where the fields have the expected types, both ways make the same chunk of them."""
     data = json.dumps(chunk).encode()
     try:
-        fast = decode_chunk(data)
+        fast = SHAPE.decode(data)
     except ValueError:
         return
 
-    assert lenient_chunk(json.loads(data)) == fast
+    assert SHAPE.lenient(json.loads(data)) == fast
 
 
 @settings(deadline=None)
@@ -378,4 +378,4 @@ def test_numbers_that_are_no_integers_are_no_index() -> None:
     """Infinity is a number in some JSON, and no place in a list."""
     choices = [{"index": number} for number in (math.inf, math.nan, 2.5, 2.0)]
 
-    assert [choice.index for choice in lenient_chunk({"choices": choices}).choices or ()] == [None, None, None, 2]
+    assert [choice.index for choice in SHAPE.lenient({"choices": choices}).choices or ()] == [None, None, None, 2]
