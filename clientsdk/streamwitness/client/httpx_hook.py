@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import cache, wraps
 from types import ModuleType
 from typing import Any, Final
@@ -189,27 +189,54 @@ class _SyncBody(_Observed):
             self._over(self._tap.closed)
 
 
-class _AsyncBody(_Observed):
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        tap = self._tap
-        passed, asked = tap.passed, tap.asked
-        pieces = self._stream.__aiter__()
+class _AsyncPieces:
+    """The pieces of an async body as they pass, with all that the library's own generator of them has.
+
+    No generator itself: a loop that shuts down closes every generator there is at the same time, and one more between
+    the library's own, which close each other, makes it likelier that two of them meet at a third.
+    """
+
+    __slots__ = ("_body", "_pieces")
+
+    def __init__(self, body: _AsyncBody) -> None:
+        self._body, self._pieces = body, body._stream.__aiter__()
+
+    def __aiter__(self) -> _AsyncPieces:
+        return self
+
+    async def __anext__(self) -> bytes:
+        tap = self._body._tap
+        tap.asked()
         try:
-            asked()
-            async for piece in pieces:
-                passed(piece)
-                yield piece
-                asked()
+            piece: bytes = await self._pieces.__anext__()
         except GeneratorExit:
-            # httpx2 closes its body iterator with the response; ours stands in between.
-            if hasattr(pieces, "aclose"):
-                await pieces.aclose()
+            raise  # the reader let go of the iterator; what it does with the response says why
+        except StopAsyncIteration:
+            self._body._over(tap.finished)
             raise
         except BaseException as error:
             fault = error
-            self._over(lambda: tap.failed(fault))
+            self._body._over(lambda: tap.failed(fault))
             raise
-        self._over(tap.finished)
+        tap.passed(piece)
+        return piece
+
+    def asend(self, _value: Any) -> Awaitable[bytes]:
+        return self.__anext__()
+
+    def athrow(self, *error: Any) -> Awaitable[Any]:
+        thrown: Awaitable[Any] = self._pieces.athrow(*error)
+        return thrown
+
+    async def aclose(self) -> None:
+        """httpx2 closes its body iterator with the response; ours stands in between."""
+        if (aclose := getattr(self._pieces, "aclose", None)) is not None:
+            await aclose()
+
+
+class _AsyncBody(_Observed):
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _AsyncPieces(self)
 
     async def aclose(self) -> None:
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -339,6 +340,29 @@ async def test_a_stream_that_nobody_reads(adapter: Adapter, sink: MemorySink) ->
     gc.collect()
     assert set(closings(adapter, sink).values()) <= {"cancelled", "abandoned"}
     assert sink.closing(adapter.points[-1]).totals["events"] == 0
+
+
+@only(lambda adapter: adapter.asynchronous)
+async def test_no_generator_of_ours(adapter: Adapter, sink: MemorySink) -> None:
+    """A loop that shuts down closes all async generators at once: the hook puts none between the library's own."""
+    begun: list[list[str]] = []
+    hooks = sys.get_asyncgen_hooks()
+
+    def beginning(generator: Any) -> None:
+        begun[-1].append(generator.__qualname__)
+        if hooks.firstiter is not None:
+            hooks.firstiter(generator)
+
+    sys.set_asyncgen_hooks(firstiter=beginning)
+    try:
+        with RawServer(stream([adapter.format.body])) as server:
+            for observed in (False, True):
+                begun.append([])
+                async with session(adapter, server.url, observed=observed) as opened:
+                    await read(opened)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+    assert begun[1] == begun[0]
 
 
 @only(lambda adapter: adapter.asynchronous)
