@@ -12,7 +12,6 @@ from typing import Final
 from .events import Piece
 from .semconv import MARK_BYTES, MAX_SLOTS, MISSING
 
-KEY_BYTES: Final = 16
 _SIZE: Final = 4
 _PRIMARY: Final = "0/text/0"
 _SURROGATE: Final = b"\xed"

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .semconv import POINTS, STAMPS, VERSION, Point, Stamp
+from .semconv import KEY_BYTES, POINTS, STAMPS, VERSION, Point, Stamp
 
 _MAX_BYTES: Final = 1024
 _MEMBER: Final = re.compile(
@@ -121,6 +121,15 @@ def parse_response(value: str) -> ResponseHeader | None:
         _count(members, "first") or 0,
         linked if isinstance(linked, str) and _ID32.match(linked) else "",
     )
+
+
+def parse_key(value: str) -> bytes | None:
+    """The stream's key (`stream-witness-key`, hex digits); None where it is none."""
+    try:
+        key = bytes.fromhex(value)
+    except ValueError:
+        return None
+    return key if len(key) == KEY_BYTES else None
 
 
 def parse_event_id(value: str) -> tuple[str, int] | None:

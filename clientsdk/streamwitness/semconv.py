@@ -138,8 +138,6 @@ EGRESS_ENDS: Final[dict[str, EndedBy]] = {
 
 Mode = Literal["off", "observe", "stamp"]
 Level = Literal["counters", "rows", "digests"]
-MODES: Final[tuple[Mode, ...]] = ("off", "observe", "stamp")
-LEVELS: Final[tuple[Level, ...]] = ("counters", "rows", "digests")
 
 # --------------------------------------------------------------------------- framing
 
@@ -171,6 +169,8 @@ KAFKA_RECEIVED_HEADER: Final = "sw-received"
 
 # --------------------------------------------------------------------------- bounds
 
+KEY_BYTES: Final = 16
+"""Of a stream's key."""
 MAX_FRAME_BYTES: Final = 1 << 20
 MAX_BLOCK_ROWS: Final = 512
 MAX_BLOCK_NS: Final = 2_000_000_000

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .blocks import Block
-from .digests import KEY_BYTES
 from .observer import BodyObserver
 from .recorder import Recorder, Sink, new_id
-from .semconv import ALL_PARTS, POINTS, Level, Point
+from .semconv import ALL_PARTS, KEY_BYTES, POINTS, Level, Point
 from .tracing import HostSpan
 
 

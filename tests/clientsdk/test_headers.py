@@ -86,8 +86,15 @@ def test_points_are_put_in_path_order_and_unknown_ones_dropped():
     assert parsed == headers.RequestHeader(STREAM, ("wire", "parsed"))
 
 
+def test_a_key_is_sixteen_bytes_in_hex():
+    """Anything else is no key, and digests are then not made."""
+    assert headers.parse_key("ab" * 16) == b"\xab" * 16
+    assert [headers.parse_key(value) for value in ("", "ab" * 15, "ab" * 17, "xy" * 16)] == [None] * 4
+
+
 @given(st.text(max_size=300))
 def test_garbage_never_raises(value):
     """Any text is a header or None."""
     headers.parse_request(value)
     headers.parse_response(value)
+    headers.parse_key(value)

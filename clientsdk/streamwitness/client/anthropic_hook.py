@@ -42,9 +42,8 @@ PATHS: Final[tuple[tuple[re.Pattern[str], StreamParser], ...]] = ((re.compile(r"
 """Path of the request → how the answer is parsed; the first that matches. Other streams have no point `parsed`."""
 
 
-def choose(path: str) -> StreamParser | None:
-    """Who parses the stream that answers this path."""
-    return next((reading for pattern, reading in PATHS if pattern.search(path)), None)
+choose: Final = stainless.by_path(PATHS)
+"""Who parses the stream that answers a path."""
 
 
 def everywhere(module: ModuleType, patches: Patches) -> None:

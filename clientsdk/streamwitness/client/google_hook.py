@@ -53,7 +53,7 @@ def _raised(error: BaseException) -> bool:
     return any(base.__name__ == "APIError" and base.__module__ == f"{PACKAGE}.errors" for base in type(error).__mro__)
 
 
-READING: Final = StreamParser(
+SDK: Final = StreamParser(
     "google-genai", "gemini", DELIVERS, STAMPS, raises=_raised, reads=lambda path: path.endswith(_PATH)
 )
 """How it reads the answer to `streamGenerateContent`."""
@@ -165,7 +165,7 @@ def _streaming_async(held: Callable[[], Any], live: Callable[[], bool] = lambda:
 
 @contextmanager
 def _waiting(opened: Callable[[links.Link], None]) -> Iterator[None]:
-    token = parser.set(replace(READING, opened=opened))
+    token = parser.set(replace(SDK, opened=opened))
     try:
         yield
     finally:
@@ -173,7 +173,7 @@ def _waiting(opened: Callable[[links.Link], None]) -> Iterator[None]:
 
 
 def _parsed(link: links.Link) -> Parsed:
-    return Parsed(link, name=READING.profile, delivers=DELIVERS, client=READING.client, raises=_raised)
+    return Parsed(link, name=SDK.profile, delivers=DELIVERS, client=SDK.client, raises=_raised)
 
 
 class _Chunks(Watched[Any]):

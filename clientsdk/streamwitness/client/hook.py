@@ -14,11 +14,9 @@ from typing import Any, Final
 
 from streamwitness import faults
 from streamwitness import runtime as _runtime
-from streamwitness.digests import KEY_BYTES
 from streamwitness.framing import framing_of
-from streamwitness.headers import ResponseHeader, format_request, parse_request, parse_response
+from streamwitness.headers import ResponseHeader, format_request, parse_key, parse_request, parse_response
 from streamwitness.observer import BodyObserver
-from streamwitness.providers import PROFILES
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
 from streamwitness.stamping import reader as stamp_reader
@@ -147,8 +145,8 @@ class ClientHook:
         """The body that `on_response` gave an observer for."""
         if (link := links.of(response)) is not None:
             link.tap = tap
-            if (reading := _reading(link.path)) is not None:
-                reading.opened(link)
+            if (sdk := _sdk(link.path)) is not None:
+                sdk.opened(link)
 
 
 def _advise(url: Any, advice: str) -> None:
@@ -157,34 +155,32 @@ def _advise(url: Any, advice: str) -> None:
     faults.limited(f"client.origins.{origin}", advice, origin)
 
 
-def _reading(path: str) -> StreamParser | None:
+def _sdk(path: str) -> StreamParser | None:
     """Whose parser waits for the answer to a request of this path."""
-    reading = parser.get()
-    return reading if reading is not None and reading.reads(path) else None
+    sdk = parser.get()
+    return sdk if sdk is not None and sdk.reads(path) else None
 
 
 def _points(path: str) -> tuple[Point, ...]:
-    reading = _reading(path)
-    return ("wire", "parsed") if reading is not None and reading.automatic else ("wire",)
+    sdk = _sdk(path)
+    return ("wire", "parsed") if sdk is not None and sdk.automatic else ("wire",)
 
 
 def _accepts(path: str, mode: Mode) -> Stamp:
     """How the events may be numbered: only where it is known whose parser will read them, and that it survives it."""
-    reading = _reading(path)
-    return reading.stamps[0] if mode == "stamp" and reading is not None and reading.stamps else "none"
+    sdk = _sdk(path)
+    return sdk.stamps[0] if mode == "stamp" and sdk is not None and sdk.stamps else "none"
 
 
 def _client(path: str, library: str) -> str:
-    reading = _reading(path)
-    return reading.client if reading is not None else library
+    sdk = _sdk(path)
+    return sdk.client if sdk is not None else library
 
 
 def _format(path: str, content_type: str) -> str | None:
     """The format that the SDK's parser reads, so that both points read the same; not where it is wrapped in another."""
-    reading = _reading(path)
-    if reading is None or reading.profile not in PROFILES or framing_of(path, content_type) != "sse":
-        return None
-    return reading.profile
+    sdk = _sdk(path)
+    return sdk.profile if sdk is not None and framing_of(path, content_type) == "sse" else None
 
 
 def _content_type(response: Any, path: str) -> str | None:
@@ -196,7 +192,7 @@ def _content_type(response: Any, path: str) -> str | None:
     if is_stream(response.status_code, path, announced):
         return announced
     has_body = 200 <= response.status_code < 300 and response.status_code != _NO_CONTENT
-    return _SSE if _reading(path) is not None and has_body else None
+    return _SSE if _sdk(path) is not None and has_body else None
 
 
 def _take_back(request: Any) -> None:
@@ -213,11 +209,7 @@ def _take_key(response: Any) -> bytes | None:
     if text is None:
         return None
     del response.headers[KEY_HEADER]
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        return None
-    return key if len(key) == KEY_BYTES else None
+    return parse_key(text)
 
 
 def _identity(

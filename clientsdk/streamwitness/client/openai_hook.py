@@ -19,7 +19,6 @@ from streamwitness.semconv import ALL_PARTS, TERMINAL, Stamp
 from . import stainless
 from .everywhere import Patches
 from .hook import StreamParser
-from .stainless import http_client as http_client
 
 DELIVERS: Final = ALL_PARTS & ~TERMINAL
 """What its parser hands on of a chat completion: everything but the terminator; an error comes as an exception."""
@@ -47,14 +46,8 @@ PATHS: Final[tuple[tuple[re.Pattern[str], StreamParser], ...]] = (
 """Path of the request → how the answer is parsed; the first that matches. Other streams have no point `parsed`."""
 
 
-def choose(path: str) -> StreamParser | None:
-    """Who parses the stream that answers this path."""
-    return next((reading for pattern, reading in PATHS if pattern.search(path)), None)
-
-
-def is_client(client: object) -> bool:
-    """Whether it is one of the package's clients, or of a class made from one."""
-    return stainless.is_of(client, "openai")
+choose: Final = stainless.by_path(PATHS)
+"""Who parses the stream that answers a path."""
 
 
 def everywhere(module: ModuleType, patches: Patches) -> None:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
-
-from streamwitness.providers import PROFILES
 
 from . import links
 from .everywhere import Patches
@@ -31,6 +30,15 @@ _BASES: Final = ("SyncAPIClient", "AsyncAPIClient")
 _COPIES: Final = ("copy", "with_options")
 _RAW: Final = "x-stainless-raw-response"
 """Request header by which the SDK knows that the application wants the response, and may parse it itself."""
+
+
+def by_path(paths: Sequence[tuple[re.Pattern[str], StreamParser]]) -> Choose:
+    """Chooses by a table of what the request's path must hold; the first that matches."""
+
+    def choose(path: str) -> StreamParser | None:
+        return next((sdk for pattern, sdk in paths if pattern.search(path)), None)
+
+    return choose
 
 
 def http_client(client: Any) -> Any:
@@ -76,25 +84,25 @@ def requesting(request: Callable[..., Any], choose: Choose, live: Callable[[], b
 
         @functools.wraps(request)
         async def requesting_async(*args: Any, **kwargs: Any) -> Any:
-            reading = _reading(choose, args, kwargs) if live() else None
-            token = parser.set(reading)
+            sdk = _sdk(choose, args, kwargs) if live() else None
+            token = parser.set(sdk)
             try:
                 made = await request(*args, **kwargs)
             finally:
                 parser.reset(token)
-            return _observed(made, reading)
+            return _observed(made, sdk)
 
         return requesting_async
 
     @functools.wraps(request)
     def requesting_sync(*args: Any, **kwargs: Any) -> Any:
-        reading = _reading(choose, args, kwargs) if live() else None
-        token = parser.set(reading)
+        sdk = _sdk(choose, args, kwargs) if live() else None
+        token = parser.set(sdk)
         try:
             made = request(*args, **kwargs)
         finally:
             parser.reset(token)
-        return _observed(made, reading)
+        return _observed(made, sdk)
 
     return requesting_sync
 
@@ -109,7 +117,7 @@ def _copying(copy: Callable[..., Any], instrument_copy: Callable[[Any], Any]) ->
     return copying
 
 
-def _reading(choose: Choose, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StreamParser | None:
+def _sdk(choose: Choose, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StreamParser | None:
     """Who will parse the answer to `request([self,] cast_to, options, *, stream, stream_cls)`."""
     if not kwargs.get("stream"):
         return None
@@ -125,43 +133,42 @@ def _is_raw(options: Any) -> bool:
     return isinstance(headers, dict) and any(str(name).lower() == _RAW for name in headers)
 
 
-def _observed(made: Any, reading: StreamParser | None) -> Any:
+def _observed(made: Any, sdk: StreamParser | None) -> Any:
     """What `request` returned, with its events observed: a stream, or a raw response that will parse into one."""
-    if reading is not None:
-        safely("client.sdk", lambda: _observe(made, reading))
+    if sdk is not None:
+        safely("client.sdk", lambda: _observe(made, sdk))
     return made
 
 
-def _observe(made: Any, reading: StreamParser) -> None:
+def _observe(made: Any, sdk: StreamParser) -> None:
     link = links.of(made)
     if link is None:
         return
     if hasattr(made, "_iterator"):
-        _observe_stream(made, link, reading)
+        _observe_stream(made, link, sdk)
     elif hasattr(made, "parse"):
-        made.parse = _parsing(made.parse, reading)
+        made.parse = _parsing(made.parse, sdk)
 
 
-def _observe_stream(stream: Any, link: links.Link, reading: StreamParser) -> None:
+def _observe_stream(stream: Any, link: links.Link, sdk: StreamParser) -> None:
     if link.parsed is not None:
         return
-    name = reading.profile if reading.profile in PROFILES else None
-    parsed = Parsed(link, name=name, delivers=reading.delivers, client=reading.client, raises=reading.raises)
+    parsed = Parsed(link, name=sdk.profile, delivers=sdk.delivers, client=sdk.client, raises=sdk.raises)
     kind = AsyncWatched if hasattr(stream, "__aiter__") else Watched
     stream._iterator = kind(stream._iterator, link, parsed)
 
 
-def _parsing(parse: Callable[..., Any], reading: StreamParser) -> Callable[..., Any]:
+def _parsing(parse: Callable[..., Any], sdk: StreamParser) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(parse):
 
         @functools.wraps(parse)
         async def parsing_async(*args: Any, **kwargs: Any) -> Any:
-            return _observed(await parse(*args, **kwargs), reading)
+            return _observed(await parse(*args, **kwargs), sdk)
 
         return parsing_async
 
     @functools.wraps(parse)
     def parsing(*args: Any, **kwargs: Any) -> Any:
-        return _observed(parse(*args, **kwargs), reading)
+        return _observed(parse(*args, **kwargs), sdk)
 
     return parsing

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamwitness.digests import KEY_BYTES
-from streamwitness.headers import ResponseHeader, parse_response
+from streamwitness.headers import ResponseHeader, parse_key, parse_response
 from streamwitness.semconv import HEADER, KEY_HEADER
 
 from .context import GatewayExchange
@@ -28,13 +27,5 @@ def inner(exchange: GatewayExchange | None, response: Any) -> ResponseHeader | N
         return None
     header = parse_response(response.headers.get(HEADER, ""))
     if header is not None:
-        exchange.behind(header, _key(text))
+        exchange.behind(header, parse_key(text or ""))
     return header
-
-
-def _key(text: str | None) -> bytes | None:
-    try:
-        key = bytes.fromhex(text or "")
-    except ValueError:
-        return None
-    return key if len(key) == KEY_BYTES else None

@@ -113,11 +113,7 @@ class Anthropic(JsonProfile[Event]):
         """Read a framed event; the name tells a ping without data, and an error whose data is not JSON."""
         if name == b"ping":
             return _PING
-        result = super().read(name, data)
-        if name == b"error" and not result.parts & ERROR:
-            self.failed = True
-            return Reading(result.parts & ~OTHER | ERROR, result.pieces)
-        return result
+        return self._or_error(name, super().read(name, data))
 
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:

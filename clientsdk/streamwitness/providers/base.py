@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final, Generic
 
 from streamwitness.events import Piece, Reading
-from streamwitness.semconv import ALL_PARTS, FINISH, MALFORMED, OTHER, TERMINAL
+from streamwitness.semconv import ALL_PARTS, ERROR, FINISH, MALFORMED, OTHER, TERMINAL
 
 from .objects import SENTINEL, Unreadable, decode, fields, raw_event, utf8
 from .shapes import S, Shape
@@ -80,6 +80,13 @@ class JsonProfile(Generic[S]):
             return self._event(self.shape.lenient(value)) if isinstance(value, dict) else _MALFORMED
         except (ValueError, Unreadable):
             return _MALFORMED
+
+    def _or_error(self, name: bytes, result: Reading) -> Reading:
+        """The reading of an event with this name: one that is called `error` is one, whatever its data."""
+        if name != b"error" or result.parts & ERROR:
+            return result
+        self.failed = True
+        return Reading(result.parts & ~OTHER | ERROR, result.pieces)
 
     def _event(self, event: Any) -> Reading:
         """What an event of this shape says."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streamwitness.events import Piece, Reading
-from streamwitness.semconv import ALL_PARTS, OTHER, TERMINAL
+from streamwitness.semconv import ALL_PARTS, OTHER, TERMINAL, UNKNOWN_PROVIDER
 
 from .objects import SENTINEL, Unreadable, canonical, decode, raw_event, utf8
 
@@ -31,7 +31,7 @@ class Generic:
     """Reads events of a format that no other profile knows."""
 
     name: Final = "generic"
-    provider: Final = "unknown"
+    provider: Final = UNKNOWN_PROVIDER
     delivers: Final = ALL_PARTS
     complete: Final = None
     finish_reasons: Final[tuple[str, ...]] = ()

@@ -141,11 +141,7 @@ class OpenAIResponses(JsonProfile[Event]):
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; the name only tells an error whose data is not JSON."""
-        result = super().read(name, data)
-        if name == b"error" and not result.parts & ERROR:
-            self.failed = True
-            return Reading(result.parts & ~OTHER | ERROR, result.pieces)
-        return result
+        return self._or_error(name, super().read(name, data))
 
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:

@@ -150,8 +150,8 @@ def test_answers_that_are_no_streams(sink: MemorySink) -> None:
 
 def test_requests_on_the_way_are_not_its_streams(sink: MemorySink) -> None:
     """A token that is fetched while the stream is waited for is none of its business."""
-    assert google_hook.READING.reads("/v1beta/models/m:streamGenerateContent")
-    assert not google_hook.READING.reads("/token")
+    assert google_hook.SDK.reads("/v1beta/models/m:streamGenerateContent")
+    assert not google_hook.SDK.reads("/token")
 
 
 def _error(events: list[bytes], read: Callable[[genai.Client], Any] = texts) -> BaseException | None:
