@@ -53,6 +53,7 @@ _ENDED: Final = "reset protocol_error eof misframed"
 """What the peer did to the client."""
 _OWN: Final = "error eof misframed raised none"
 """How a gateway ends an answer that is not whole, of which its upstream tells more."""
+_RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
 _NOT_AS_ANNOUNCED: Final = "the body was not what it was announced as"
 ROWS: Final = (
@@ -87,6 +88,7 @@ ROWS: Final = (
     Row("timeout", "raised", _ENDED, "upstream_timeout", "source", "the upstream was too slow"),
     Row("rejected", "raised", _ENDED, "upstream_rejected", "source", "the upstream refused"),
     Row("unfinished misframed", "raised", _ENDED, _BROKE, "source", _NOT_AS_DUE),
+    Row("none", "raised", _ENDED, "gateway_error", None, _RAISED),
     Row("", "raised", _ENDED, "gateway_error", "gateway", "the gateway's code raised"),
     Row("", "shutdown", _ENDED, "gateway_shutdown", "gateway", "the gateway was stopped"),
     Row("", "none", "reset", "network_lost", None, "the connection was reset; by whom was not seen"),
@@ -114,6 +116,7 @@ ROWS: Final = (
     Row("misframed", _OWN, "", _BROKE, "source", _NOT_AS_DUE),
     Row("timeout", _OWN, "", "upstream_timeout", "source", "the upstream was too slow"),
     Row("rejected", _OWN, "", "upstream_rejected", "source", "the upstream refused the request"),
+    Row("none", "raised", "", "gateway_error", None, _RAISED),
     Row("", "raised", "", "gateway_error", "gateway", "the gateway's code raised"),
     Row("complete stopped", "error", "", "gateway_error", "gateway", "the gateway sent an error of its own"),
     Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),
@@ -122,7 +125,7 @@ ROWS: Final = (
     Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or behind it"),
     # no gateway record of an end
     Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
-    Row("complete stopped", "none", "eof", "gateway_truncated", "gateway", "the client saw it end, not the upstream"),
+    Row("complete stopped", "none", "eof", "gateway_truncated", None, "it ended early, at the gateway or behind it"),
     Row("", "", "waiting", None, None, "not everybody has spoken yet"),
     Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell has spoken"),
 )  # fmt: skip

@@ -80,7 +80,8 @@ class Record:
         if self.closing is None:
             return False
         by_rule = self.closing.complete
-        return by_rule if by_rule is not None else self.closing.end in _CLEAN_ENDS and self.events > 0
+        clean = self.closing.end in _CLEAN_ENDS and self.events > 0 and not self.faulted
+        return clean if by_rule is None else by_rule
 
     @property
     def events(self) -> int:

@@ -13,6 +13,8 @@ from .records import Record
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _BROKEN: Final = frozenset(("reset", "protocol_error"))
+_ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
+"""Ends of gateway out that say what they are, whatever was sent before."""
 _INGRESS: Final = {
     "eof": "cut",
     "stopped_at_terminal": "cut",
@@ -64,6 +66,8 @@ def _upstream(leg: Record) -> str:
         return "error"
     if leg.complete:
         return "complete"
+    if _unsure(leg):
+        return "none"
     if leg.end == "eof" and misframed(leg):
         return "misframed"
     if _INGRESS.get(leg.end or "") == "cut" and leg.part("terminal") and _incomplete(leg):
@@ -85,7 +89,14 @@ def egress_state(path: Path) -> str:
         return "error"
     if _complete(path, egress):
         return "complete"
+    if _unsure(egress) and egress.end not in _ITS_OWN_FAILURES:
+        return "none"
     return "misframed" if egress.end == "eof" and misframed(egress) else egress.end
+
+
+def _unsure(record: Record) -> bool:
+    """Whether it stopped observing before it had seen a whole answer: what its end cut off, if anything, is unknown."""
+    return record.faulted and not record.complete
 
 
 def _failed(record: Record) -> bool:
@@ -100,6 +111,8 @@ def client_state(path: Path, *, settled: bool) -> str:
     """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
     wire, parsed, applied = (path.record(point) for point in _CLIENT)
     held = [record for record in (wire, parsed, applied) if record is not None and record.closing is not None]
+    if held and all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
+        return "none"
     if not held:
         announced = path.exchange.expected & set(_CLIENT)
         return "none" if not announced else "missing" if settled else "waiting"
@@ -114,7 +127,7 @@ def client_state(path: Path, *, settled: bool) -> str:
 
 def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
     """Whether the client had the complete answer, as far down as it tells; a known completion rule tells best."""
-    held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None]
+    held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None and not _unsure(r)]
     ruled = [record for record, closing in held if closing.complete is not None] or [record for record, _ in held]
     return bool(ruled) and (_complete(path, ruled[0]) or _had_the_end(path, ruled[0]))
 
@@ -147,18 +160,19 @@ def _had_the_end(path: Path, record: Record) -> bool:
 
 
 def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, arrived: bool) -> str:
-    ends = {name: r.end for name, r in (("wire", wire), ("parsed", parsed), ("applied", applied)) if r is not None}
-    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived:
+    told = (("wire", wire), ("parsed", parsed), ("applied", applied))
+    ends = {name: r.end for name, r in told if r is not None and (r.end == "raised" or not _unsure(r))}
+    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived and "wire" in ends:
         return _CLIENT_STATE[wire.end]
     if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
         return "parser"
     if ends.get("applied") == "raised":
         return "reducer"
-    told = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
+    known = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
     for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
-        if end in told:
+        if end in known:
             return _CLIENT_STATE[end]
-    return "complete" if arrived else _CLIENT_STATE[told[0]] if told else "none"
+    return "complete" if arrived else _CLIENT_STATE[known[0]] if known else "none"
 
 
 def finish(main: Path | None) -> str | None:

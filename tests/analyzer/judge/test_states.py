@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import TERMINAL
+from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
 
 ANSWER = answer(range(1, 13))
 DONE = Event(parts=TERMINAL)
@@ -57,3 +58,32 @@ def test_a_format_without_a_known_rule_can_still_be_cut() -> None:
     broken = path(None, None, got, got, used(got), **{how.point: how for how in reset})
     assert judge(without_rule(broken), settled=True)["ending"]["class"] == "network_lost"
     assert judge(without_rule(path(None, None, [])), settled=True)["ending"]["class"] == "upstream_truncated"
+
+
+FAULT = ((OBSERVER_FAULT, "ValueError"),)
+
+
+@pytest.mark.parametrize("end", ["eof", "reset", "protocol_error", "cancelled"])
+@pytest.mark.parametrize("point", ["ingress", "egress", "wire"])
+def test_who_stopped_observing_cuts_nothing_off(point: Point, end: str) -> None:
+    """What an observer of ours did not see any more, because of a fault of its own, nobody is said to have lost."""
+    lists: dict[Point, Any] = {"ingress": ANSWER, "egress": ANSWER, "wire": ANSWER, point: ANSWER[:5]}
+    how = How(
+        point, end="disconnected" if (point, end) == ("egress", "cancelled") else end, complete=False, extra=FAULT,
+        leg=0 if point == "ingress" else None, legs=(LEG,) if point == "egress" else (),
+    )  # fmt: skip
+    for blind in (lists, {**lists, "wire": None} if point != "wire" else {**lists, "egress": None}):
+        changes: dict[str, Any] = {point: how}
+        verdict = judge(path(blind["ingress"], blind["egress"], blind["wire"], **changes), settled=True)
+        assert verdict["findings"] == []
+        assert (verdict["ending"]["class"], verdict["ending"]["by"]) in ENDED_UNSEEN
+
+
+ENDED_UNSEEN = {("completed", "source"), ("unwitnessed", None)}
+"""Endings that accuse nobody."""
+
+
+def test_a_gateway_that_raises_with_nothing_seen_of_its_upstream() -> None:
+    """It may have had every reason."""
+    verdict = judge(path(None, ANSWER[:5], None, egress=How("egress", end="raised", complete=False)), settled=True)
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("gateway_error", None)
