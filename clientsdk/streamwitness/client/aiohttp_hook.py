@@ -24,6 +24,7 @@ from typing import Any, Final
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import KEY_HEADER, SERVER_ADDRESS, STATUS_CODE
 
+from .classes import base_of
 from .everywhere import Patches
 from .tap import Tap, safely
 from .views import RequestView, ResponseView, Url, tie
@@ -41,9 +42,8 @@ _OnTap = Callable[[ResponseView, Tap], None]
 
 def library(client: object) -> tuple[str, bool]:
     """`("aiohttp", True)` for a `ClientSession`, or one of a class made from it; else TypeError."""
-    for base in type(client).__mro__:
-        if base.__name__ == _CLASS and base.__module__.partition(".")[0] in LIBRARIES:
-            return LIBRARIES[0], True
+    if base_of(client, LIBRARIES, (_CLASS,)) is not None:
+        return LIBRARIES[0], True
     raise TypeError(f"{type(client).__name__} is no ClientSession of aiohttp")
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 from streamwitness.observer import BodyObserver
 from streamwitness.semconv import SERVER_ADDRESS, STATUS_CODE
 
+from .classes import base_of
 from .everywhere import Carrying, Patches
 from .tap import Tap, safely
 
@@ -25,6 +26,7 @@ Response = Any
 """`httpx.Request`, `httpx.Response` or those of httpx2; typed loosely because neither is a dependency."""
 
 LIBRARIES: Final = ("httpx", "httpx2")
+_CLASSES: Final = ("Client", "AsyncClient")
 
 
 def install(
@@ -94,14 +96,9 @@ def _adopt(client: Any, patches: Patches) -> None:
 
 def library(client: object) -> tuple[str, bool]:
     """Which of LIBRARIES a client is of, or its class was made from, and whether it is asynchronous; else TypeError."""
-    for base in type(client).__mro__:
-        if _names(base):
-            return base.__module__.partition(".")[0], base.__name__ == "AsyncClient"
+    if (base := base_of(client, LIBRARIES, _CLASSES)) is not None:
+        return base[0], base[1] == "AsyncClient"
     raise TypeError(f"{type(client).__name__} is no Client or AsyncClient of {' or '.join(LIBRARIES)}")
-
-
-def _names(base: type) -> bool:
-    return base.__name__ in ("Client", "AsyncClient") and base.__module__.partition(".")[0] in LIBRARIES
 
 
 def _request_hook(on_request: Callable[[Request], None] | None) -> Callable[[Request], Any]:

@@ -21,8 +21,9 @@ from types import ModuleType
 from typing import Any, Final
 
 from streamwitness.observer import BodyObserver
-from streamwitness.semconv import HEADER, SERVER_ADDRESS, STATUS_CODE
+from streamwitness.semconv import HEADER, KEY_HEADER, SERVER_ADDRESS, STATUS_CODE
 
+from .classes import base_of
 from .everywhere import Patches
 from .hook import ClientHook
 from .tap import Tap, safely
@@ -36,9 +37,8 @@ _OBSERVED: Final = "_streamwitness"
 
 def library(client: object) -> tuple[str, bool]:
     """`("requests", False)` for a `Session`, or one of a class made from it; else TypeError."""
-    for base in type(client).__mro__:
-        if base.__name__ == _CLASS and base.__module__.partition(".")[0] in LIBRARIES:
-            return LIBRARIES[0], False
+    if base_of(client, LIBRARIES, (_CLASS,)) is not None:
+        return LIBRARIES[0], False
     raise TypeError(f"{type(client).__name__} is no Session of requests")
 
 
@@ -162,6 +162,7 @@ class _Exchange:
             return  # a session and its gateway hook, say: one body has one tap
         view = ResponseView(self._view, response.status_code, response.headers)
         observer = self._hooks.on_response(view)
+        _take_off(response.raw, KEY_HEADER)
         if observer is None:
             return
         known = {STATUS_CODE: response.status_code, SERVER_ADDRESS: self._view.url.host}
@@ -175,6 +176,14 @@ class _Exchange:
             return
         if self._hooks.on_tap is not None:
             self._hooks.on_tap(view, tap)
+
+
+def _take_off(raw: Any, name: str) -> None:
+    """Remove a header where the body has it, too: in urllib3's headers and in those of http.client under them."""
+    for holder in (raw, getattr(raw, "_original_response", None)):
+        headers = getattr(holder, "headers", None)
+        if headers is not None and name in headers:
+            del headers[name]
 
 
 def _observe(raw: Any, tap: Tap) -> None:

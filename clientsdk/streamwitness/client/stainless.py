@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from . import links
+from .classes import base_of
 from .everywhere import Patches
 from .hook import StreamParser, parser
 from .parsed import Parsed
@@ -51,9 +52,7 @@ def http_client(client: Any) -> Any:
 
 def is_of(client: object, package: str) -> bool:
     """Whether it is one of the package's clients, or of a class made from one; its HTTP client is none."""
-    return any(
-        base.__module__.partition(".")[0] == package and base.__name__ in _BASES for base in type(client).__mro__
-    )
+    return base_of(client, (package,), _BASES) is not None
 
 
 def install(client: Any, choose: Choose, instrument_copy: Callable[[Any], Any]) -> Callable[[], None]:
