@@ -161,6 +161,7 @@ class RequestsSession:
             "raw": isinstance(stream.raw, urllib3.HTTPResponse),
             "closed": stream.raw.closed,
             "headers": list(stream.headers.items()),
+            "raw headers": [list(raw.headers.items()) for raw in (stream.raw, stream.raw._original_response)],
             "elapsed": type(stream.elapsed),
             "cookies": stream.cookies.get_dict(),
             **{name: getattr(stream, name) for name in seen},
