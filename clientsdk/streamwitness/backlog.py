@@ -27,11 +27,13 @@ class Backlog:
     held by those who look, and they do nothing else.
     """
 
-    __slots__ = ("_busy", "_generation", "_last", "_lock", "items", "most", "size")
+    __slots__ = ("_busy", "_generation", "_last", "_lock", "behind", "items", "most", "size")
 
     def __init__(self, most: int = MOST) -> None:
         self.items: deque[tuple[Any, ...]] = deque()
         self.most, self.size = most, 0
+        self.behind: list[Callable[[], None]] = []
+        """Called whenever what waited has been worked off."""
         self._generation = forked.generation
         self._lock = threading.RLock()
         self._busy = False
@@ -57,12 +59,21 @@ class Backlog:
             self._busy, self.size = True, 0
             try:
                 while self.items:
-                    item = self.items.popleft()
-                    item[0](item)
+                    self._work_off()
             finally:
                 self._busy = False
             while self._last:
                 self._last.pop(0)()
+
+    def _work_off(self) -> None:
+        items = self.items
+        try:
+            while items:
+                item = items.popleft()
+                item[0](item)
+        finally:
+            for action in self.behind:
+                action()
 
     def last(self, action: Callable[[], None]) -> None:
         """Work off what waits, then act; where that is under way further up, act when it is done."""

@@ -66,10 +66,10 @@ class Shared:
 
 
 Event = tuple[
-    int, int, int, int, Sequence[Piece], bytes, bytes | None, int, int, int, int, int, Said | None
+    int, int, int, Sequence[Piece], bytes, bytes | None, int, int, int, int, int, Said | None
 ]  # a NamedTuple would take twice as long to make
-"""An event as a recorder was told of it: now, size, content (bytes of all pieces), parts, pieces, name, data, of,
-result, leg, leg_read, sequence, said; see `Recorder.event`."""
+"""An event as a recorder was told of it: now, size, parts, pieces, name, data, of, result, leg, leg_read, sequence,
+said; see `Recorder.event`."""
 
 
 class Ledger:
@@ -99,9 +99,8 @@ class Ledger:
         """Take in events of the open block, which began at `start` (ns)."""
         if not events:
             return
-        now, size, content, parts, pieces, name, data, of, result, leg, leg_read, sequence, said = zip(
-            *events, strict=True
-        )
+        now, size, parts, pieces, name, data, of, result, leg, leg_read, sequence, said = zip(*events, strict=True)
+        content = [len(one[0][2]) if len(one) == 1 else _content(one) for one in pieces]
         judged = _judged(pieces, result)
         self._column("parts", parts)
         if self._named:
@@ -233,6 +232,10 @@ class Ledger:
                 self._duplicates += 1
             else:
                 self._reorders += 1
+
+
+def _content(pieces: Sequence[Piece]) -> int:
+    return sum(len(piece.content) for piece in pieces)
 
 
 def _judged(pieces: Sequence[Sequence[Piece]], results: Sequence[int]) -> Sequence[Sequence[Piece]]:

@@ -9,7 +9,7 @@ from . import faults
 from . import semconv as sc
 from .events import Frame, Piece, Reading
 from .framing import FRAMINGS, Framer, framing_of
-from .ledger import Said
+from .ledger import Event, Said
 from .providers import Profile, detect, profile
 from .recorder import Recorder
 
@@ -75,9 +75,13 @@ class BodyObserver:
         "_content_type",
         "_framer",
         "_framing",
+        "_held",
+        "_noted",
         "_path",
+        "_reads",
         "_upstream",
         "error",
+        "events",
         "first",
         "judged",
         "noted",
@@ -97,6 +101,8 @@ class BodyObserver:
         self, recorder: Recorder, path: str, content_type: str, clock: Callable[[], int], named: str | None = None
     ) -> None:
         self.recorder = recorder
+        self.events = 0
+        """Events observed so far."""
         self.profile: Profile | None = None
         self.terminal = False
         """Whether the protocol's terminal event (`[DONE]`) has been seen."""
@@ -126,20 +132,36 @@ class BodyObserver:
         self._upstream: _Numbers | None = None
         if named is not None:
             self._take(profile(named))
-        self._comments = 0
+        self._noted: list[Event] = []
+        self._held = self._comments = self._reads = 0
         self._broken = False
 
     def feed(self, piece: bytes | bytearray | memoryview, now: int | None = None) -> None:
         """Observe a piece of the (content-decoded) body, which came at `now` (ns; None: just now)."""
+        self.look(piece, self._clock() if now is None else now)
+        self.flush()
+
+    def look(self, piece: bytes | bytearray | memoryview, now: int) -> None:
+        """The same, but for recording: whoever has several pieces to be looked at calls `flush` after the last."""
         if self._broken:
             return
         try:
-            frames = self._framer.feed(piece)
-            if now is None:
-                now = self._clock()
-            for frame in frames:
+            for frame in self._framer.feed(piece):
                 self._record(frame, now)
-            self._count_read()
+            self._reads += 1
+        except Exception as error:
+            self.fail(error)
+
+    def flush(self) -> None:
+        """Record what was only looked at."""
+        try:
+            if self._noted:
+                noted, held, self._noted, self._held = self._noted, self._held, [], 0
+                self.recorder.extend(noted, held)
+            if self._reads:
+                comments, reads = self._framer.comments - self._comments, self._reads
+                self._comments, self._reads = self._framer.comments, 0
+                self.recorder.observed(comments=comments, read_calls=reads)
         except Exception as error:
             self.fail(error)
 
@@ -157,6 +179,7 @@ class BodyObserver:
             return
         if self.terminal and end in _AFTER_TERMINAL:
             end, detail = _AFTER_TERMINAL[end], detail or f"{end} after the terminator"
+        self.flush()
         try:
             pending = 0 if self._broken else self._finish()
             known = self._known() | _error_type(end, detail) | self.noted | (extra or {})
@@ -183,7 +206,8 @@ class BodyObserver:
         now = self._clock()
         for frame in frames:
             self._record(frame, now)
-        self._count_read()
+        self._reads += 1
+        self.flush()
         return pending
 
     def _take(self, profile: Profile) -> Profile:
@@ -207,10 +231,11 @@ class BodyObserver:
             result = self._note(fault, reading)
         else:
             self.judged += 1
-        self.recorder.event(
-            now, size, parts, pieces, name=name, data=frame[1], result=result, leg=leg, leg_read=leg_read,
-            sequence=sequence, said=None if self.share is None else self.share(name, frame[1], pieces),
-        )  # fmt: skip
+        data = frame[1]
+        said = None if self.share is None else self.share(name, data, pieces)
+        self._noted.append((now, size, parts, pieces, name, data, sc.MISSING, result, leg, leg_read, sequence, said))
+        self._held += size
+        self.events += 1
         if self.first is None:
             self.first = reading
 
@@ -229,11 +254,6 @@ class BodyObserver:
         if terminal:
             return _AFTER_TERMINAL_RESULT
         return _MALFORMED if parts & sc.MALFORMED else _OK
-
-    def _count_read(self) -> None:
-        comments = self._framer.comments
-        self.recorder.observed(comments=comments - self._comments, read_calls=1)
-        self._comments = comments
 
     def _known(self) -> dict[str, Any]:
         """What framing and profile know: ours, and in the field's own words (`gen_ai.*`)."""

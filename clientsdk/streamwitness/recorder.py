@@ -120,43 +120,48 @@ class Recorder:
         events had been read, `sequence` the number that it was stamped with. `said` is given where another point of
         this witness records the same name, data and pieces.
         """
+        event = (now, size, parts, pieces, name, data, of, result, leg, leg_read, sequence, said)
+        self.extend((event,), size + sum(len(piece.content) for piece in pieces))
+
+    def extend(self, events: Sequence[Event], held: int) -> None:
+        """Record some events, at least one, that hold about so many bytes; each as `event` describes it."""
         if self._generation != forked.generation:  # before the lock: a thread of the parent may hold it for ever
             return
-        content, nested = 0, False
-        for piece in pieces:
-            content += len(piece[2])
-        self._lock.acquire()  # `with` and a call of `_leave` would cost a tenth of the whole
-        try:
+        with self._lock:
             if self.closed:
                 return
             nested, self._busy = self._busy, True
-            self.events += 1
-            self._noted.append(
-                (now, size, content, parts, pieces, name, data, of, result, leg, leg_read, sequence, said)
-            )
-            self._noted_bytes += size + content
+            self.events += len(events)
+            self._noted += events
+            self._noted_bytes += held
             if nested:  # a finalizer inside one of our own methods, whose caller works off what it notes
                 return
-            if now >= self._block_ends or len(self._noted) >= MAX_NOTED or self._noted_bytes >= MAX_NOTED_BYTES:
-                self._work_off()
-        finally:
-            if not nested:
-                self._busy = False
-                if self._deferred is not None:
-                    self._leave()
-            self._lock.release()
+            try:
+                if (
+                    events[-1][0] >= self._block_ends
+                    or len(self._noted) >= MAX_NOTED
+                    or self._noted_bytes >= MAX_NOTED_BYTES
+                ):
+                    self._work_off()
+            finally:
+                self._leave()
 
     def observed(self, *, comments: int = 0, read_calls: int = 0) -> None:
         """Count comments and reads of the underlying stream."""
         self._comments += comments
         self._reads += read_calls
 
-    def waited(self, *, read_wait: int = 0, hold: int = 0) -> None:
-        """Note a wait in ns: `read_wait` for what is upstream, `hold` while the consumer did not ask."""
+    def waited(self, *, read_wait: int = 0, hold: int = 0, after: int | None = None) -> None:
+        """Note a wait in ns: `read_wait` for what is upstream, `hold` while the consumer did not ask.
+
+        It was behind the event at position `after`; None: behind the last one.
+        """
+        if after is None:
+            after = self.events - 1
         if read_wait > self._waits.read_wait.ns:
-            self._waits.read_wait.set(read_wait, self.events - 1)
+            self._waits.read_wait.set(read_wait, after)
         if hold > self._waits.hold.ns:
-            self._waits.hold.set(hold, self.events - 1)
+            self._waits.hold.set(hold, after)
 
     def expect(self, point: Point) -> None:
         """From now on blocks say that a record of this point is expected as well."""
@@ -243,18 +248,27 @@ class Recorder:
         ledger = self._ledger
         while self._noted:  # a sink's finalizers may note more meanwhile
             noted, self._noted, self._noted_bytes = self._noted, [], 0
-            self._waits.follow((event[0] for event in noted), ledger.events - 1)
-            at = 0
-            while at < len(noted):
-                if noted[at][0] >= self._block_ends or ledger.count >= MAX_BLOCK_ROWS:
-                    self._turn(noted[at][0])
-                stop = at + 1
-                last = min(len(noted), at + MAX_BLOCK_ROWS - ledger.count)
-                while stop < last and noted[stop][0] < self._block_ends:
-                    stop += 1
-                ledger.take(noted[at:stop], self._block_start)
-                self._last = noted[stop - 1][0]
-                at = stop
+            times = [event[0] for event in noted]
+            self._waits.follow(times, ledger.events - 1)
+            if ledger.count and ledger.count + len(noted) <= MAX_BLOCK_ROWS and max(times) < self._block_ends:
+                ledger.take(noted, self._block_start)
+                self._last = times[-1]
+            else:
+                self._take_in_blocks(noted)
+
+    def _take_in_blocks(self, noted: list[Event]) -> None:
+        """The same where a block may open or close within them."""
+        ledger, at = self._ledger, 0
+        while at < len(noted):
+            if noted[at][0] >= self._block_ends or ledger.count >= MAX_BLOCK_ROWS:
+                self._turn(noted[at][0])
+            stop = at + 1
+            last = min(len(noted), at + MAX_BLOCK_ROWS - ledger.count)
+            while stop < last and noted[stop][0] < self._block_ends:
+                stop += 1
+            ledger.take(noted[at:stop], self._block_start)
+            self._last = noted[stop - 1][0]
+            at = stop
 
     def _turn(self, now: int) -> None:
         """Close the open block, if there is one, and open one for the event that comes."""

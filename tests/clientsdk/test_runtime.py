@@ -225,7 +225,7 @@ from streamwitness.witness import Identity, Witness
 
 def recorder(point="wire"):
     made = Witness(Identity.new(), runtime.current().sink).recorder(point)
-    made.event(made._started + 1, 10, 2)
+    made.event(made._block_start + 1, 10, 2)
     return made
 """
 
@@ -294,15 +294,15 @@ def test_a_forked_child_has_its_own() -> None:
         pid = os.fork()
         if not pid:
             assert runtime.current().sink is not sink
-            before.event(before._started + 2, 10, 2)
-            before.close(before._started + 3, "eof")
+            before.event(before._block_start + 2, 10, 2)
+            before.close(before._block_start + 3, "eof")
             sink.put(None)
             assert not sink.flush(0.0) and not sink.shutdown(0.0)
             after = recorder("parsed")
-            after.close(after._started + 3, "eof")
+            after.close(after._block_start + 3, "eof")
             os._exit(0 if streamwitness.shutdown(30.0) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-        before.close(before._started + 3, "cancelled")
+        before.close(before._block_start + 3, "cancelled")
         assert streamwitness.flush(30.0)
         """
     )
@@ -328,7 +328,7 @@ def test_a_fork_in_the_midst_of_traffic() -> None:
         def traffic():
             while not stop.wait(0.001):
                 made = recorder()
-                made.close(made._started + 2, "eof")
+                made.close(made._block_start + 2, "eof")
 
         threads = [threading.Thread(target=traffic, daemon=True) for _ in range(3)]
         for thread in threads:
@@ -337,7 +337,7 @@ def test_a_fork_in_the_midst_of_traffic() -> None:
             pid = os.fork()
             if not pid:
                 made = recorder("parsed")
-                made.close(made._started + 2, "eof")
+                made.close(made._block_start + 2, "eof")
                 os._exit(0 if streamwitness.flush(30.0) else 1)
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         stop.set()
@@ -405,7 +405,7 @@ def test_the_hosts_opentelemetry_is_undisturbed() -> None:
         requests.Session.send = instrumented
         with trace.get_tracer("host").start_as_current_span("work"):
             held = recorder()
-            held.close(held._started + 2, "eof")
+            held.close(held._block_start + 2, "eof")
             assert streamwitness.flush(30.0)
         assert trace.get_tracer_provider() is provider
         print(json.dumps([span.name for span in kept.get_finished_spans()]))

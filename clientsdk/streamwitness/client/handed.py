@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from streamwitness.semconv import MISSING
@@ -55,10 +56,19 @@ class Handed:
 
     def add_reference(self, key: int, reference: weakref.ref[Any], position: int) -> None:
         """The same of an object with this identity that may be gone by now."""
-        known = self._positions.get(key)
-        if known is not None and known.reference is reference:  # an object has but one
-            position = _AMBIGUOUS
-        self._add(key, _new(_Entry, (reference, None, position)))
+        self.add_references(((key, reference),), position)
+
+    def add_references(self, references: Sequence[tuple[int, weakref.ref[Any]]], position: int) -> None:
+        """The same of several objects, the first of them at `position`."""
+        positions, kept = self._positions, self._kept
+        for at, (key, reference) in enumerate(references, position):
+            known = positions.get(key)
+            if known is not None and known.reference is reference:  # an object has but one
+                at = _AMBIGUOUS
+            positions[key] = entry = _new(_Entry, (reference, None, at))
+            kept.append((key, entry))
+            if len(kept) > KEPT:
+                self._forget()
 
     def _add(self, key: int, entry: _Entry) -> None:
         self._positions[key] = entry

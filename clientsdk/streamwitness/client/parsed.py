@@ -14,8 +14,9 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness.backlog import Backlog
 from streamwitness.events import Reading
+from streamwitness.ledger import Event
 from streamwitness.observer import is_opaque
-from streamwitness.semconv import CLIENT_ENDS, ERROR, RESULT, TERMINAL
+from streamwitness.semconv import CLIENT_ENDS, ERROR, MISSING, RESULT, TERMINAL
 
 from . import ends
 from .links import Link
@@ -67,10 +68,16 @@ class Parsed:
         """Name of the provider's format, where it was given."""
         self._reader = Reader(link, name)
         self._waiting = Backlog(MAX_WAITING)
+        self._waiting.behind.append(self._flush)
+        self._noted: list[Event] = []
+        self._references: list[tuple[int, weakref.ref[Any]]] = []
+        self._held = 0
         self.recorder.before_tick = self.settle
         self._snapshot: Callable[[Any], Any] | None = None
         self._broken = False
         self._terminal = False
+        self.output = -1
+        """Position of the last event with content that was handed on."""
         self._judged = self._opaque = 0
         self._late = False
         """Whether somebody else has read from the open body before."""
@@ -90,8 +97,9 @@ class Parsed:
             return
         try:
             if self._snapshot is not None and (said := self._snapshot(item)) is not None:
-                self._waiting.add((self._record_plain, self._clock(), id(item), weakref.ref(item), said))
-                if self._waiting.full:
+                waiting = self._waiting.items
+                waiting.append((self._record_plain, self._clock(), id(item), weakref.ref(item), said))
+                if len(waiting) >= MAX_WAITING:
                     self._waiting.settle()
             else:
                 self._waiting.settle()
@@ -141,6 +149,8 @@ class Parsed:
         result = _AFTER_TERMINAL if self._terminal else _OK
         self.recorder.event(self._clock(), 0, reading.parts, reading.pieces, result=result)
         self.link.handed.add(item, position)
+        if any(piece.content for piece in reading.pieces):
+            self.output = position
         self._judged += bool(reading.pieces) and not self._terminal
         self._opaque += is_opaque(reading)
         self._terminal = self._terminal or bool(reading.parts & TERMINAL)
@@ -149,9 +159,25 @@ class Parsed:
         _, now, key, reference, said = noted
         try:
             parts, pieces = self._reader.read_snapshot(said)
-            self.link.handed.add_reference(key, reference, self.recorder.events)
-            self.recorder.event(now, 0, parts, pieces, result=_AFTER_TERMINAL if self._terminal else _OK)
-            self._judged += not self._terminal
+            result = _AFTER_TERMINAL if self._terminal else _OK
+            self._noted.append((now, 0, parts, pieces, b"", None, MISSING, result, MISSING, MISSING, MISSING, None))
+            self._references.append((key, reference))
+            self._held += len(pieces[0][2])
+        except Exception as error:
+            self._fail(error)
+
+    def _flush(self) -> None:
+        """Record what was only noted, all at once."""
+        noted, references, held = self._noted, self._references, self._held
+        if not noted:
+            return
+        self._noted, self._references, self._held = [], [], 0
+        try:
+            self.link.handed.add_references(references, self.recorder.events)
+            self._judged += 0 if self._terminal else len(noted)
+            self.recorder.extend(noted, held)
+            if held:
+                self.output = self.recorder.events - 1
         except Exception as error:
             self._fail(error)
 

@@ -43,6 +43,7 @@ class Tap:
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
         self._backlog = Backlog()
+        self._backlog.behind.append(observer.flush)
         self._blind = False
         self._asked = self._seen = 0
         observer.recorder.before_tick = self.look
@@ -86,6 +87,7 @@ class Tap:
         """Wait with others from now on, so that what passes here and there is looked at in the order it passed in."""
         self.look()
         self._backlog = backlog
+        backlog.behind.append(self.observer.flush)
 
     def decoded(self) -> None:
         """The pieces come decoded already: this library decodes under its reader's hands."""
@@ -99,14 +101,22 @@ class Tap:
 
     def _look(self, waiting: tuple[Any, int, int, bytes]) -> None:
         _, asked, came, piece = waiting
-        if came - asked > self._read_wait:
-            self._read_wait = came - asked
-            self.observer.recorder.waited(read_wait=self._read_wait)
-        if asked - self._seen > self._hold and self._seen:
-            self._hold = asked - self._seen
-            self.observer.recorder.waited(hold=self._hold)
+        if came - asked > self._read_wait or (asked - self._seen > self._hold and self._seen):
+            self._waited(asked, came)
         self._seen = came
-        self._observe(piece, came)
+        if self._decode is None and not self._blind:
+            self.observer.look(piece, came)
+        else:
+            self._observe(piece, came)
+
+    def _waited(self, asked: int, came: int) -> None:
+        """The longest wait so far, of one kind or of both."""
+        after, recorder = self.observer.events - 1, self.observer.recorder
+        self._read_wait = max(self._read_wait, came - asked)
+        recorder.waited(read_wait=self._read_wait, after=after)
+        if self._seen:
+            self._hold = max(self._hold, asked - self._seen)
+            recorder.waited(hold=self._hold, after=after)
 
     def finished(self) -> None:
         """The body was read to its end."""
@@ -128,7 +138,7 @@ class Tap:
         if self._blind:
             return
         if self._decode is None:
-            self.observer.feed(piece, now)
+            self.observer.look(piece, now)
             return
         decoding = self._decode(piece)
         while True:
@@ -139,7 +149,7 @@ class Tap:
                 return
             if decoded is None:
                 return
-            self.observer.feed(decoded, now)
+            self.observer.look(decoded, now)
 
     def _stop_looking(self, error: Exception) -> None:
         """The body cannot be decoded here, which is no fault of ours: this point is unknown, never missing."""

@@ -127,6 +127,7 @@ class GatewayExchange:
             observer = witness.body("egress", path=path, content_type=content_type, named=self._named(path))
             observer.on_event = self._leg_of_event
             observer.recorder.before_tick = self.backlog.settle
+            self.backlog.behind.append(observer.flush)
             observer.share = self._sharing()
             self._egress = observer
             announced = self._header.points if self._header else ()
@@ -209,10 +210,8 @@ class GatewayExchange:
                 observer.recorder.expect(point)
 
     def _note_read(self, number: int, observer: BodyObserver) -> Callable[[Frame, Reading], None]:
-        recorder = observer.recorder
-
         def note(_frame: Frame, _reading: Reading) -> None:
-            self.last_read = (number, recorder.events + 1)
+            self.last_read = (number, observer.events + 1)
 
         return note
 

@@ -331,11 +331,11 @@ class _Answer:
 
     def _feed(self, observer: BodyObserver, piece: bytes, now: int) -> None:
         if self._decode is None:
-            observer.feed(piece, now)
+            observer.look(piece, now)
             return
         try:
             for content in self._decode(piece):
-                observer.feed(content, now)
+                observer.look(content, now)
         except Exception as error:  # the coding libraries' errors have no common base; the body is broken, not we
             observer.recorder.fault(error)
             self._decode = _nothing
