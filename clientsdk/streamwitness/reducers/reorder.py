@@ -20,7 +20,7 @@ from .results import Outcome, Result
 T = TypeVar("T")
 
 MAX_PENDING: Final = 500
-"""Events that wait at most (DESIGN §8)."""
+"""Events that wait at most."""
 
 MAX_WAIT_NS: Final = 2_000_000_000
 """How long an event waits at most for the ones before it."""
