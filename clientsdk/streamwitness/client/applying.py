@@ -116,6 +116,8 @@ class _State:
         self.recorder: Recorder = link.witness.recorder("applied", of=of)
         self._reader = Reader(link, link.parsed.profile if link.parsed is not None else None)
         self._in_step = True
+        self._reached = -1
+        """Highest position that was reported."""
         self._broken = False
         if link.parsed is not None:
             link.parsed.on_end.append(self._on_stream_end)
@@ -131,6 +133,7 @@ class _State:
             position = of if of is not None else self._link.handed.position(chunk)
             reading = self._read(chunk)
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
+            self._reached = max(self._reached, position)
         except Exception as error:
             self._fail(error)
             return _nothing
@@ -163,8 +166,10 @@ class _State:
             return Reading(OTHER)
 
     def _on_stream_end(self, end: str) -> None:
-        """Close with the stream, unless the application may still be working off what it collected."""
-        if self.recorder.events and self._in_step:
+        """Close with the stream, unless the application may still be working off what it collected or held back."""
+        parsed = self._link.parsed
+        behind = parsed is not None and self._reached < parsed.output
+        if self.recorder.events and self._in_step and not behind:
             if self.raised and CLIENT_ENDS.get(end) == "own":
                 self._close("raised", self.raised)
             else:

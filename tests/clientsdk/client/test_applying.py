@@ -142,6 +142,22 @@ def test_what_is_collected_first_is_still_applied(sink: MemorySink) -> None:
     assert (list(block.columns()["of"]), block.end) == (list(range(9)), "eof")
 
 
+def test_what_a_reorder_buffer_held_back_is_still_applied(sink: MemorySink) -> None:
+    """The first events are applied as they come, others wait and are let go at the end: the record waits for them."""
+    chunks = watched()
+    with applied(chunks) as report:
+        waiting = []
+        for position, chunk in enumerate(chunks):
+            if position < 3:
+                report.report(chunk)
+            else:
+                waiting.append(chunk)
+        for chunk in waiting:
+            report.report(chunk, "gap")
+    block = sink.closing("applied")
+    assert (list(block.columns()["of"]), block.end) == (list(range(9)), "eof")
+
+
 def test_a_response_without_a_watched_parser(sink: MemorySink) -> None:
     """Then positions are those at the wire, where the application knows them; content is still counted."""
     with RawServer(stream()) as server, httpx.Client() as client:
