@@ -22,7 +22,7 @@ import msgspec
 
 from .events import Frame
 from .framing import FRAMINGS
-from .providers.envelope import CONTENT, KINDS, SHAPE, TRANSITIONS, Checksum, Event, Grammar, slot_of
+from .providers.envelope import CONTENT, KINDS, SHAPE, TRANSITIONS, Checksum, Delta, Event, Grammar, slot_of
 from .providers.objects import decode
 from .semconv import FINISH_REASONS
 
@@ -44,15 +44,6 @@ PROBLEMS: Final = {
 """What a reader may find → what it means."""
 _MAX_PROBLEMS: Final = 100
 _REFUSED: Final = frozenset(("duplicate", "wrong_stream", "after_completion", "malformed"))
-
-
-class Delta(NamedTuple):
-    """A piece of an answer: its kind, its text, the slot (`choice/kind/ordinal`) and the provider's event id."""
-
-    kind: str
-    text: str
-    slot: str = ""
-    upstream: str = ""
 
 
 class Usage(NamedTuple):

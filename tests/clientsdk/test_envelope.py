@@ -326,6 +326,19 @@ def test_only_the_stream_as_it_was_sent_is_whole(order: list[int], drop: set[int
     assert profile.complete is reader.complete
 
 
+def test_deltas_that_a_reader_hands_on_say_what_their_events_say() -> None:
+    """The profile reads them as it reads the bytes; the end, which the reader keeps, makes no answer complete."""
+    body = b"".join(wrap(["a", Delta("refusal", "no", "1/refusal/2"), ("tool_start", "look")], "s1"))
+    first, *events = [event.removeprefix(b"data: ") for event in body.split(b"\n\n")[:4]]
+    reader, of_deltas, of_bytes = Reader(), detect("/x", "", first), detect("/x", "", first)
+
+    said = [of_deltas.read_object(delta) for delta in reader.feed(body)]
+
+    assert reader.complete
+    assert said == [of_bytes.read(b"", event) for event in events]
+    assert not of_deltas.complete
+
+
 @settings(deadline=None)
 @given(data=st.binary())
 def test_any_bytes_are_data(data: bytes) -> None:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 
@@ -90,6 +90,15 @@ class Event(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 SHAPE: Final = Shape(Event)
+
+
+class Delta(NamedTuple):
+    """A piece of an answer: its kind, its text, the slot (`choice/kind/ordinal`) and the provider's event id."""
+
+    kind: str
+    text: str
+    slot: str = ""
+    upstream: str = ""
 
 
 class Checksum:
@@ -173,8 +182,19 @@ class Envelope(JsonProfile[Event]):
         known = line_of(first)
         return known is not None and (known.get("kind"), known.get("seq")) == ("start", 0) and "stream" in known
 
+    def read_object(self, obj: object) -> Reading:
+        """As for any profile; also what the envelope's own reader hands on."""
+        if not isinstance(obj, Delta):
+            return super().read_object(obj)
+        self.sequence = None
+        self._whole = False  # numbers, and the end, are what its reader keeps to itself
+        return self._said(Event(kind=obj.kind, slot=obj.slot, delta=obj.text))
+
     def _event(self, event: Event) -> Reading:
         self._note(event)
+        return self._said(event)
+
+    def _said(self, event: Event) -> Reading:
         parts, pieces = 0, list[Piece]()
         kind = event.kind or ""
         if kind in CONTENT and event.delta:
