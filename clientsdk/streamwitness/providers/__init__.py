@@ -60,6 +60,14 @@ class Profile(Protocol):
     def sequence(self) -> int | None:
         """The provider's own number of the event read last; None where it had none."""
 
+    @property
+    def snapshot_mismatches(self) -> int:
+        """The provider's own fault: whole texts that are not what the deltas before them add up to; 0 where none are."""
+
+    @property
+    def grammar_breaks(self) -> int:
+        """The provider's own fault: events that its grammar does not allow where they stand; 0 where it has none."""
+
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event: its name and raw data field. Never raises; what cannot be decoded is MALFORMED."""
 

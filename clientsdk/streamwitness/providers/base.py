@@ -41,6 +41,7 @@ class JsonProfile(Generic[S]):
         self.response_id: str | None = None
         self.usage: tuple[int | None, int | None] = (None, None)
         self.sequence: int | None = None
+        self.snapshot_mismatches = self.grammar_breaks = 0
         self.failed = False
         """Whether an error was among the events."""
         self._finishes: dict[int, str] = {}

@@ -40,6 +40,8 @@ class Generic:
     usage: Final = (None, None)
     numbered: Final = False
     sequence: Final = None
+    snapshot_mismatches: Final = 0
+    grammar_breaks: Final = 0
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; its name is no content, because few applications see it."""
