@@ -84,7 +84,7 @@ class BodyObserver:
         "events",
         "first",
         "judged",
-        "noted",
+        "learned",
         "on_close",
         "on_event",
         "opaque",
@@ -124,7 +124,7 @@ class BodyObserver:
         """Of a stamped body: the sequence that a frame is stamped with (or MISSING), and its data without the stamp."""
         self.rest: Callable[[], bool] | None = None
         """Of a body that carries only the rest of an answer: whether the whole of it is known to be complete."""
-        self.noted: dict[str, Any] = {}
+        self.learned: dict[str, Any] = {}
         """Attributes for the closing block that its hook learned on the way."""
         self._framing = framing_of(path, content_type) or "sse"
         self._framer: Framer = FRAMINGS[self._framing]()
@@ -182,7 +182,7 @@ class BodyObserver:
         self.flush()
         try:
             pending = 0 if self._broken else self._finish()
-            known = self._known() | _error_type(end, detail) | self.noted | (extra or {})
+            known = self._known() | _error_type(end, detail) | self.learned | (extra or {})
             self.recorder.close(
                 self._clock(), end, detail=detail, complete=self._complete(), pending=pending, legs=legs, extra=known
             )

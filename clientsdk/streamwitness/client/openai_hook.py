@@ -19,6 +19,7 @@ from streamwitness.semconv import ALL_PARTS, TERMINAL, Stamp
 from . import stainless
 from .everywhere import Patches
 from .hook import StreamParser
+from .parsed import is_error_event
 
 DELIVERS: Final = ALL_PARTS & ~TERMINAL
 """What its parser hands on of a chat completion: everything but the terminator; an error comes as an exception."""
@@ -31,13 +32,8 @@ at the next block without data: the gateway sends none (docs/design.md §2), but
 """
 
 
-def _raised(error: BaseException) -> bool:
-    """Whether it is the provider's error event; the subclasses of APIError are of the connection or the status."""
-    return type(error).__name__ == "APIError"
-
-
-_CHAT: Final = StreamParser("openai", "openai_chat", DELIVERS, STAMPS, raises=_raised)
-_RESPONSES: Final = StreamParser("openai", "openai_responses", ALL_PARTS, STAMPS, raises=_raised)
+_CHAT: Final = StreamParser("openai", "openai_chat", DELIVERS, STAMPS, raises=is_error_event)
+_RESPONSES: Final = StreamParser("openai", "openai_responses", ALL_PARTS, STAMPS, raises=is_error_event)
 
 PATHS: Final[tuple[tuple[re.Pattern[str], StreamParser], ...]] = (
     (re.compile(r"/completions$"), _CHAT),  # chat and legacy

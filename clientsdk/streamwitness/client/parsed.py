@@ -34,8 +34,11 @@ _AFTER_TERMINAL: Final = RESULT["after_terminal"]
 _UNREADABLE: Final = "a watched iterator hands on objects that are not its provider's events; they count as unknown"
 
 
-def _is_error_event(error: BaseException) -> bool:
-    """openai's way, which other parsers took over; not its subclasses, which are of the connection."""
+def is_error_event(error: BaseException) -> bool:
+    """Whether it is the provider's error event, as openai's parser raises it, and others after it.
+
+    Its subclasses are of the connection, or of the status.
+    """
     return type(error).__name__ == "APIError"
 
 
@@ -53,7 +56,7 @@ class Parsed:
         name: str | None = None,
         delivers: int = UNDECLARED,
         client: str | None = None,
-        raises: Callable[[BaseException], bool] = _is_error_event,
+        raises: Callable[[BaseException], bool] = is_error_event,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.link = link

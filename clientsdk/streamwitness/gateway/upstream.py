@@ -89,7 +89,7 @@ def _on_response(response: Any, library: str) -> BodyObserver | None:
     behind = inner(exchange, response)
     leg = _leg(exchange, response, library) if exchange is not None else None
     if leg is not None and behind is not None:
-        leg.noted[UPSTREAM_EXCHANGE] = behind.exchange
+        leg.learned[UPSTREAM_EXCHANGE] = behind.exchange
     return leg
 
 
