@@ -4,7 +4,7 @@
     while not done:
         with client.stream("POST", url, json=question, headers=checkpoint.headers()) as response:
             checkpoint.opened(response.headers)
-            for event in checkpoint.events(response.iter_raw()):
+            for event in checkpoint.events(response.iter_bytes()):
                 if event.generation != shown: ...      # another answer: what was shown of the old one goes
                 ...
 
