@@ -62,7 +62,7 @@ class Profile(Protocol):
 
     @property
     def snapshot_mismatches(self) -> int:
-        """The provider's own fault: whole texts that are not what the deltas before them add up to; 0 where none are."""
+        """The provider's own fault: whole texts that are not what the deltas before them add up to; 0: none were."""
 
     @property
     def grammar_breaks(self) -> int:
