@@ -21,7 +21,7 @@ _WHY: Final = ("seen", "missing", "cleared", "unknown")
 _TELEMETRY: Final = {
     "lost_blocks": "records lost on the way",
     "conflicts": "witnesses set aside because they contradict themselves",
-    "observer_faults": "points whose own observer failed",
+    "observer_faults": "points whose observer failed, or could not read what it was shown",
     "dropped_blocks": "records of this or other streams that their sender lost (no room, or not delivered in time)",
     "excess_blocks": "records beyond what is kept of one stream",
 }
@@ -88,7 +88,7 @@ def _why(why: Document, style: Style) -> Iterator[str]:
 def _notes(document: Document, style: Style) -> Iterator[str]:
     notes = [note["sentence"] for note in document["notes"]]
     telemetry = document["telemetry"]
-    notes += [f"{telemetry[name]} {words}" for name, words in _TELEMETRY.items() if telemetry.get(name)]
+    notes += [f"{words}: {telemetry[name]}" for name, words in _TELEMETRY.items() if telemetry.get(name)]
     if telemetry["missing_points"]:
         notes.append(f"no complete record of: {_joined(telemetry['missing_points'])}")
     if notes:

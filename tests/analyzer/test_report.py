@@ -139,7 +139,7 @@ def test_everything_else_that_can_be_said() -> None:
         *DAMAGED.splitlines()[8:13],
         "Notes",
         " - 3 events were under way when the client left.",
-        " - 2 records lost on the way",
+        " - records lost on the way: 2",
         " - no complete record of: applied",
         "Stream 71c00000000000000000000000000000; client httpx, provider openai",
     ]

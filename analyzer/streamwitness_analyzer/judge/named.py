@@ -143,7 +143,7 @@ def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int,
     if not b.closed:
         return Hop("unproven", reason="its closing block is not held")
     if naming.unnamed or naming.lost:
-        return Hop("unproven", reason="some of its rows are lost, or name no event")
+        return Hop("unproven", reason="some of what it reported is lost, or is of no event that was handed to it")
     if (peer and not a.closed) or _in_doubt(a, naming, a.events if peer else naming.reach + 1):
         return Hop("unproven", reason="what was handed to it is not wholly known")
     return Hop("intact", prefix=naming.reach + 1, unread=unread)
