@@ -21,7 +21,6 @@ _FIRST_HALF: Final = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\Z")
 
 
 _u32: Final = struct.Struct("<I").pack
-_value: Final = struct.Struct("<I").unpack
 
 
 def _sized(text: bytes) -> bytes:
@@ -31,10 +30,10 @@ def _sized(text: bytes) -> bytes:
 _EMPTY: Final = _sized(b"")
 
 
-def _row_value(digest: bytes) -> int:
-    """As a row holds it: 0xFFFFFFFF stands there for a value that is missing, and gives way to its neighbour."""
-    (value,) = _value(digest)
-    return value if value != MISSING else MISSING - 1
+def _row_values(digests: Sequence[bytes]) -> list[int]:
+    """As rows hold them: 0xFFFFFFFF stands there for a value that is missing, and gives way to its neighbour."""
+    values = list(struct.unpack(f"<{len(digests)}I", b"".join(digests)))
+    return [min(value, MISSING - 1) for value in values] if MISSING in values else values
 
 
 class Digester:
@@ -48,18 +47,31 @@ class Digester:
 
     def payload(self, name: bytes, data: bytes) -> int:
         """Digest of event name and raw data field: equal where nobody re-serialised."""
-        state = self._new_state()
-        state.update((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)  # a call costs more than a copy
-        return _row_value(state.digest())
+        return self.payloads((name,), (data,))[0]
 
-    def semantic(self, pieces: Iterable[Piece]) -> int:
+    def semantic(self, pieces: Sequence[Piece]) -> int:
         """Digest of slots, parts, decoded content and finish: survives re-serialising and translation."""
-        state = self._new_state()
-        heads = self._heads
-        for slot, part, content, finish in pieces:
-            head = heads.get((slot, part)) or self._head(slot, part)
-            state.update(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
-        return _row_value(state.digest())
+        return self.semantics((pieces,))[0]
+
+    def payloads(self, names: Iterable[bytes], datas: Iterable[bytes]) -> list[int]:
+        """`payload` of several events."""
+        new_state, digests = self._new_state, []
+        for name, data in zip(names, datas, strict=True):
+            state = new_state()
+            state.update((_sized(name) if name else _EMPTY) + _u32(len(data)) + data)  # a call costs more than a copy
+            digests.append(state.digest())
+        return _row_values(digests)
+
+    def semantics(self, events: Iterable[Sequence[Piece]]) -> list[int]:
+        """`semantic` of several events."""
+        new_state, heads, digests = self._new_state, self._heads, []
+        for pieces in events:
+            state = new_state()
+            for slot, part, content, finish in pieces:
+                head = heads.get((slot, part)) or self._head(slot, part)
+                state.update(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
+            digests.append(state.digest())
+        return _row_values(digests)
 
     def _head(self, slot: str, part: str) -> bytes:
         head = _sized(slot.encode("utf-8", "surrogatepass")) + _sized(part.encode())

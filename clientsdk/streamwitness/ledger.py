@@ -173,39 +173,10 @@ class Ledger:
         said: Sequence[Said | None],
     ) -> None:
         """The two digest columns, and the running digests of each slot's content."""
-        if any(said):
-            self._digest_shared(digester, names, datas, judged, said)
-        else:
-            if self._payloads:
-                payload = digester.payload
-                self._column(
-                    "payload",
-                    [MISSING if data is None else payload(name, data) for name, data in zip(names, datas, strict=True)],
-                )
-            semantic = digester.semantic
-            self._column("semantic", [semantic(pieces) if pieces else MISSING for pieces in judged])
+        if self._payloads:
+            self._column("payload", _payloads(digester, names, datas, said))
+        self._column("semantic", _semantics(digester, judged, said))
         self._contents.extend(judged)  # type: ignore[union-attr]
-
-    def _digest_shared(
-        self,
-        digester: Digester,
-        names: Sequence[bytes],
-        datas: Sequence[bytes | None],
-        judged: Sequence[Sequence[Piece]],
-        shared: Sequence[Said | None],
-    ) -> None:
-        """The same, where another point of this process has or needs the digests of some of the events, too."""
-        payloads, semantics = [], []
-        for name, data, pieces, given in zip(names, datas, judged, shared, strict=True):
-            said = given or Said()
-            if data is not None and said.payload == MISSING:
-                said.payload = digester.payload(name, data)
-            if pieces and said.semantic == MISSING:
-                said.semantic = digester.semantic(pieces)
-            payloads.append(MISSING if data is None else said.payload)
-            semantics.append(said.semantic if pieces else MISSING)
-        self._column("payload", payloads)
-        self._column("semantic", semantics)
 
     def _account(self, columns: dict[str, list[int]]) -> None:
         """Count what follows from the rows of the block that closes."""
@@ -232,6 +203,38 @@ class Ledger:
                 self._duplicates += 1
             else:
                 self._reorders += 1
+
+
+def _payloads(
+    digester: Digester, names: Sequence[bytes], datas: Sequence[bytes | None], shared: Sequence[Said | None]
+) -> list[int]:
+    """The digest of each event's payload, MISSING where it has none; made here unless another point has made it."""
+    if not any(shared) and None not in datas:
+        return digester.payloads(names, datas)  # type: ignore[arg-type]
+    known = [MISSING if said is None else said.payload for said in shared]
+    wanted = [
+        (at, data) for at, (data, value) in enumerate(zip(datas, known, strict=True))
+        if value == MISSING and data is not None
+    ]  # fmt: skip
+    made = digester.payloads([names[at] for at, _ in wanted], [data for _, data in wanted])
+    for (at, _), value in zip(wanted, made, strict=True):
+        known[at] = value
+        if (said := shared[at]) is not None:
+            said.payload = value
+    return known
+
+
+def _semantics(digester: Digester, judged: Sequence[Sequence[Piece]], shared: Sequence[Said | None]) -> list[int]:
+    """The same of what each event says."""
+    if not any(shared) and all(judged):
+        return digester.semantics(judged)
+    known = [said.semantic if said and pieces else MISSING for said, pieces in zip(shared, judged, strict=True)]
+    wanted = [at for at, value in enumerate(known) if value == MISSING and judged[at]]
+    for at, value in zip(wanted, digester.semantics([judged[at] for at in wanted]), strict=True):
+        known[at] = value
+        if (said := shared[at]) is not None:
+            said.semantic = value
+    return known
 
 
 def _content(pieces: Sequence[Piece]) -> int:

@@ -193,7 +193,18 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
         return self
 
     async def __anext__(self) -> T:
-        return await self._step(anext)
+        iterator, parsed = self._iterator, self._parsed
+        if iterator is None or parsed is None:
+            return await self._step(anext)
+        parsed.inside = True
+        try:
+            item: T = await iterator.__anext__()
+        except BaseException as error:
+            self._stopped(error)
+            raise
+        parsed.inside = False
+        parsed.handing_on(item)
+        return item
 
     async def asend(self, value: Any) -> T:
         """As `asyncgenerator.asend`."""
