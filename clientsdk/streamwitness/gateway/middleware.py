@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness import faults
 from streamwitness import runtime as process
+from streamwitness.backlog import MOST_BYTES
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.framing import framing_of
 from streamwitness.runtime import Runtime
@@ -302,39 +303,40 @@ class _Answer:
 
     def _sent(self, observer: BodyObserver, kind: str, piece: Buffer) -> None:
         try:
-            if kind == "http.response.start":
+            if kind == "http.response.body":
+                if not observer.recorder.closed:
+                    self._passed(observer, piece)
+            elif kind == "http.response.start":
                 self._receive.watch()
-            elif kind == "http.response.body":
-                self._observe(observer, piece)
             elif kind in ("http.response.pathsend", "http.response.zerocopysend"):
                 observer.fail(NotImplementedError(kind))
         except Exception as error:
             observer.fail(error)
 
-    def _observe(self, observer: BodyObserver, piece: Buffer) -> None:
-        if observer.recorder.closed:
-            return
+    def _passed(self, observer: BodyObserver, piece: Buffer) -> None:
+        """A piece is out: it is looked at with others. This is on the way of each piece, and so calls little."""
         backlog = self._exchange.backlog
         if piece:
-            backlog.add((self._look, observer, bytes(piece), time.monotonic_ns()), len(piece))
-        if self._final or backlog.full:
-            backlog.settle()
+            if type(piece) is not bytes:  # the app may use its buffer again
+                piece = bytes(piece)
+            backlog.items.append((self._look, observer, piece, time.monotonic_ns()))
+            backlog.size += len(piece)
         if self._final:
+            backlog.settle()
             self._finish(observer)
+        elif len(backlog.items) >= backlog.most or backlog.size >= MOST_BYTES:
+            backlog.settle()
 
     def _look(self, sent: tuple[Any, BodyObserver, bytes, int]) -> None:
         _, observer, piece, now = sent
-        try:
-            self._feed(observer, piece, now)
-        except Exception as error:
-            observer.fail(error)
-
-    def _feed(self, observer: BodyObserver, piece: bytes, now: int) -> None:
         if self._decode is None:
             observer.look(piece, now)
-            return
+        else:
+            self._look_decoded(self._decode, observer, piece, now)
+
+    def _look_decoded(self, decode: Decoder, observer: BodyObserver, piece: bytes, now: int) -> None:
         try:
-            for content in self._decode(piece):
+            for content in decode(piece):
                 observer.look(content, now)
         except Exception as error:  # the coding libraries' errors have no common base; the body is broken, not we
             observer.recorder.fault(error)
