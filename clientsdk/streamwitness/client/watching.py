@@ -132,6 +132,7 @@ class Watched(_Watching, Iterator[T]):
         return self
 
     def __next__(self) -> T:
+        # `_step` written out: every event passes here, and each call less is time of the host's.
         iterator, parsed = self._iterator, self._parsed
         if iterator is None or parsed is None:
             return self._step(next)
