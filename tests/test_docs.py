@@ -139,12 +139,29 @@ def test_reserved_words_are_not_concluded() -> None:
 
 def test_every_part_has_a_readme() -> None:
     """Each folder that something may be added to says what may live there."""
-    parts = ["clientsdk", "collector", "analyzer", "examples", "deploy", "tests", "tests/vectors/sse"]
-    sdk = ["client", "gateway", "reducers", "framing", "providers", "export", "demo", "testing"]
-    inside = ["judge", "store", "alerts"]
-    folders = [*parts, *(f"clientsdk/streamwitness/{n}" for n in sdk)]
-    folders += [f"analyzer/streamwitness_analyzer/{n}" for n in inside]
+    parts = ["clientsdk", "collector", "analyzer", "examples", "deploy", "bench", "tests", "tests/vectors/sse"]
+    folders = [*parts, "clientsdk/streamwitness/testing", "analyzer/streamwitness_analyzer/alerts", *LISTED]
     assert [folder for folder in folders if not (ROOT / folder / "README.md").is_file()] == []
+
+
+LISTED = (
+    *(
+        f"clientsdk/streamwitness/{n}"
+        for n in ("client", "demo", "export", "framing", "gateway", "providers", "reducers")
+    ),
+    *(f"analyzer/streamwitness_analyzer/{n}" for n in ("judge", "store")),
+    "fuzz",
+)
+"""Folders whose README has a table of files."""
+
+
+@pytest.mark.parametrize("folder", LISTED)
+def test_every_file_stands_in_the_readme_of_its_folder(folder: str) -> None:
+    """So that whoever looks for something finds where it is, and nobody looks for what is gone."""
+    rows = [line for line in (ROOT / folder / "README.md").read_text().splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])}
+    files = {path.name for path in (ROOT / folder).glob("*.py")}
+    assert files - {"__init__.py", "__main__.py"} <= named <= files
 
 
 # --------------------------------------------------------------------------- what is said can be followed

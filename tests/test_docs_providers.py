@@ -14,7 +14,6 @@ from tests.docs.markdown import ROOT
 
 PROVIDERS = (ROOT / "docs" / "providers.md").read_text()
 ENVELOPE = (ROOT / "docs" / "envelope.md").read_text()
-README = (ROOT / "clientsdk" / "streamwitness" / "providers" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -23,15 +22,6 @@ def test_each_profile_says_what_it_reads_when_an_answer_is_whole_and_what_it_lea
     assert profiles.rule(name)
     assert profiles.missing(name)
     assert f"`{name}`" in PROVIDERS
-
-
-def test_every_file_of_the_profiles_stands_in_their_readme() -> None:
-    """So that whoever looks for a dialect finds its file."""
-    folder = ROOT / "clientsdk" / "streamwitness" / "providers"
-    rows = "".join(line for line in README.splitlines() if line.startswith("| `"))
-    named = set(re.findall(r"`(\w+\.py)`", rows))
-
-    assert {path.name for path in folder.glob("*.py")} == named
 
 
 def test_every_field_of_the_envelope_is_described() -> None:
