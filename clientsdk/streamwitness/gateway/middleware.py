@@ -116,8 +116,8 @@ class _Answer:
     """One request and its answer, between the app's `send` and the server's."""
 
     __slots__ = (
-        "_decode", "_exchange", "_final", "_kept", "_observer", "_open", "_receive", "_request", "_rewriter", "_scope",
-        "_send", "_shelf", "_stamp", "_timer",
+        "_cut", "_decode", "_exchange", "_final", "_kept", "_observer", "_open", "_receive", "_request", "_rewriter",
+        "_scope", "_send", "_shelf", "_stamp", "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -141,6 +141,7 @@ class _Answer:
         self._stamp: Stamp = "none"
         self._rewriter: Rewriter | None = None
         self._kept: Kept | None = None
+        self._cut = False  # another request continues this answer: what reads it here gets no more
         self._final = False
         self._timer: asyncio.TimerHandle | None = None
         if request.follower is not None:
@@ -179,6 +180,8 @@ class _Answer:
             await self._kept.drained()
             if self._observer is not None:  # its record is closed: only for whether the answer becomes complete
                 self._observer.feed(piece)
+            return
+        if self._cut:  # what comes now would stand behind a hole
             return
         try:
             await self._send(message)
@@ -255,7 +258,7 @@ class _Answer:
         self._rewriter = rewriter(exchange.identity.exchange, kind, framing)
         if self._rewriter is None:
             return "none"
-        if self._shelf is not None:
+        if self._shelf is not None and not self._receive.gone:
             self._keep(self._shelf.keep(exchange.identity, kind, headers, scope))
         return kind
 
@@ -364,6 +367,7 @@ class _Answer:
 
     def _taken(self) -> None:
         """Another request continues this answer: whoever reads it here is no longer given any."""
+        self._cut = True
         self.close("disconnected", "continued by another request")
 
     def _complete(self) -> bool:
@@ -374,7 +378,7 @@ class _Answer:
     def _given_up(self) -> None:
         """Nobody can come back any more: the app is on its own with its server again."""
         self._kept = None
-        self._receive.release()
+        self._receive.release(gone=self._cut)
 
 
 def _nothing(_: Buffer) -> Iterator[bytes]:

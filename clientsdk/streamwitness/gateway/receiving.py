@@ -74,10 +74,19 @@ class SharedReceive:
         """From now on the app is not told that its client has gone: somebody else takes what it sends."""
         self._kept_from_app = asyncio.Event()
 
-    def release(self) -> None:
-        """The app may be told again."""
+    def release(self, *, gone: bool = False) -> None:
+        """The app may be told again. `gone`: its client is as good as gone, whatever the server says."""
+        if gone and self._gone is None:
+            self._gone = {"type": "http.disconnect"}
+            if self._arrived is not None:
+                self._arrived.set()
         if self._kept_from_app is not None:
             self._kept_from_app.set()
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client is known to have gone."""
+        return self._gone is not None
 
     def stop(self) -> None:
         """The app has returned: nobody waits any more."""

@@ -280,8 +280,8 @@ class Follower:
             await send({"type": "http.response.start", "status": 204, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
-        await send({"type": "http.response.start", "status": 200, "headers": list(self._kept.headers)})
         try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(self._kept.headers)})
             while (piece := self._kept.piece(self)) is not None:
                 if piece:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
