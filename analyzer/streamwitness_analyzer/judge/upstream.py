@@ -278,7 +278,7 @@ def _excused(hop: Hop, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault."""
     if any(not change.values for change in hop.changes):
         return True
-    brought = any(view.record.total("content") for view in others)
+    brought = any(view.record.total("content") or view.record.part("finish") for view in others)
     if brought and any(change.kind == "altered" or change.kind in _NEW for change in hop.changes):
         return True  # a piece of it may stand in an event that joins both
     known = {value for view in others for value in view.values}

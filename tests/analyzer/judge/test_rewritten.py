@@ -20,18 +20,20 @@ Body = tuple[tuple[str, str], bytes]
 """A format (path, content type) and the bytes of a body."""
 
 
-def gateway(read: Body, sent: Body, end: str = "eof") -> Any:
-    """The verdict on a gateway that read one body of a format, which ended so, and sent another."""
+def gateway(read: Body, sent: Body, end: str = "eof", *more: Body) -> Any:
+    """The verdict on a gateway that read one body of a format, which ended so, and more of them, and sent another."""
     sink = MemorySink()
     witness = Witness(IDENTITY, sink, expected=("ingress", "egress"))
-    (path, kind), body = read
-    leg = witness.body("ingress", path=path, content_type=kind, leg=0)
-    leg.feed(body)
-    leg.close(end)
+    legs = []
+    for number, ((path, kind), body) in enumerate((read, *more)):
+        leg = witness.body("ingress", path=path, content_type=kind, leg=number)
+        leg.feed(body)
+        leg.close("eof" if number else end)
+        legs.append(leg.recorder.id)
     (path, kind), body = sent
     egress = witness.body("egress", path=path, content_type=kind)
     egress.feed(body)
-    egress.close("eof", legs=(leg.recorder.id,))
+    egress.close("eof", legs=tuple(legs))
     return judge(sink.blocks, settled=True)
 
 
@@ -158,3 +160,11 @@ def test_a_finish_that_an_error_takes_the_place_of() -> None:
     sent = [{"choices": [{"index": 0, "delta": TEXT}]}, {"error": {"message": "upstream"}}]
     verdict = gateway((("/v1/messages", CHAT[1]), events(*read)), (CHAT, events(*sent)), "reset")
     assert found(verdict) == []
+
+
+@pytest.mark.parametrize("word", ["stop", "length"])
+def test_an_end_that_comes_from_another_attempt(word: str) -> None:
+    """All the text came from the one that broke, the finish, in whatever word, from the one that took over."""
+    text = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "Let me see."}]}}]}
+    verdict = gateway((GEMINI, events(text)), chat(TEXT, finish=word), "timeout", chat(finish="stop"))
+    assert (found(verdict), verdict["ending"]["class"]) == ([], "completed")
