@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import Tracer
 
+from streamwitness.backlog import MOST
 from streamwitness.blocks import Block
 from streamwitness.digests import Digester
 from streamwitness.export.span import SpanMaker
@@ -80,13 +81,15 @@ def _record_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event], 
 
 
 def _observe_stream(sink: MemorySink | Worker, events: Sequence[ordinary.Event], level: Level) -> None:
-    """The same from the bytes on: framing, profile and recording."""
+    """The same from the bytes on: framing, profile and recording, so many reads at once as the hooks let wait."""
     clock = _Clock()
     witness = Witness(Identity.new(), sink, level=level, clock=clock)
     observer = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream")
-    for event in events:
+    for number, event in enumerate(events, 1):
         clock.now += _IN_TIME_NS
-        observer.feed(event.wire)
+        observer.look(event.wire, clock.now)
+        if number % MOST == 0:
+            observer.flush()
     observer.close("eof")
 
 

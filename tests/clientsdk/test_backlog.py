@@ -54,6 +54,29 @@ def test_a_finalizer_inside_the_work_leaves_the_rest_to_it() -> None:
     assert seen == ["first", "second", "end"]
 
 
+def test_what_stands_behind_comes_once_for_all_that_waited() -> None:
+    """It comes after the last item and before the end, for items of its own again, and after an item that fails."""
+    backlog, seen = Backlog(), []
+
+    def behind() -> None:
+        if len(seen) == 2:
+            backlog.add((lambda _: seen.append("late"),))
+        seen.append("behind")
+
+    def failing(_: Any) -> None:
+        raise ZeroDivisionError
+
+    backlog.behind.append(behind)
+    backlog.add((lambda _: seen.append("one"),))
+    backlog.add((lambda _: seen.append("two"),))
+    backlog.last(lambda: seen.append("end"))
+    assert seen == ["one", "two", "behind", "late", "behind", "end"]
+    backlog.add((failing,))
+    with pytest.raises(ZeroDivisionError):
+        backlog.settle()
+    assert seen[6:] == ["behind"]
+
+
 def test_the_end_comes_after_what_waits() -> None:
     """`last` works off what waits before it acts, and acts at once where nothing does."""
     backlog, seen = Backlog(), []

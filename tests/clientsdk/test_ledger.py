@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,6 +78,30 @@ def test_how_events_are_batched_never_shows(events, batch):
     batched._wall = single._wall
     record(single.recorder("wire"), events, batch=1)
     record(batched.recorder("wire"), events, batch=batch)
+    assert said(many) == said(one)
+
+
+@given(events=EVENTS, sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8))
+def test_events_may_be_handed_over_together(events, sizes):
+    """Runs of any lengths at once, across the ends of blocks: what handing over each by itself records."""
+    (one, single), (many, together) = witnessed(), witnessed()
+    together._wall = single._wall
+    record(single.recorder("wire"), events)
+    recorder, noted, now = together.recorder("wire"), [], 10**12
+    for name, data, text, slot, result, gap in events:
+        now += gap
+        pieces = (Piece(slot, "text", text.encode()),) if text else ()
+        missing = sc.MISSING
+        noted.append(
+            (now, len(data) + 8, sc.TEXT, pieces, name, data, missing, sc.RESULT[result], missing, missing, missing,
+             None)
+        )  # fmt: skip
+    for size in cycle(sizes):
+        if not noted:
+            break
+        recorder.extend(noted[:size], 100)
+        del noted[:size]
+    recorder.close(now, "eof")
     assert said(many) == said(one)
 
 

@@ -48,6 +48,29 @@ def test_any_cut_gives_the_same_record(cuts):
     assert said(split) == said(whole)
 
 
+@given(st.lists(st.tuples(st.integers(0, len(BODY)), st.booleans()), max_size=30))
+def test_when_what_was_looked_at_is_recorded_never_shows(cuts):
+    """Pieces that are looked at together leave the record of pieces that are fed one by one, reads included."""
+    edges = [(0, True), *sorted(cuts), (len(BODY), True)]
+    blocks = []
+    for together in (False, True):
+        sink = MemorySink()
+        witness = Witness(Identity("a" * 32, "b" * 16, b"k" * 16), sink, clock=lambda: 10**12)
+        observer = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream")
+        for now, ((start, _), (stop, flushed)) in enumerate(pairwise(edges), 10**12):
+            if together:
+                observer.look(BODY[start:stop], now)
+                if flushed:
+                    observer.flush()
+                    assert observer.recorder.events == observer.events
+            else:
+                observer.feed(BODY[start:stop], now)
+        observer.close("eof")
+        (block,) = sink.blocks
+        blocks.append(said(block) | block.totals)
+    assert blocks[0] == blocks[1]
+
+
 def test_what_a_healthy_body_leaves():
     """Four events, two comments, complete, with the provider's own words."""
     (block,) = observe([memoryview(BODY)])
