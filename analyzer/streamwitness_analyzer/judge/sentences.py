@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from streamwitness.semconv import COMPONENTS, LINKED, PROVIDER_NAME, UPSTREAM_HOLES
+from streamwitness.semconv import COMPONENTS, LINKED, POINTS, PROVIDER_NAME, UPSTREAM_HOLES, Component
 
 from . import words
 from .endings import Row
@@ -78,7 +78,7 @@ def why(
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
     intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
-    unknown = ["loss inside the provider"] if "source" not in blamed else []
+    unknown = _unseen(main, blamed, asked=not missing)
     for path in every:
         for step in path.steps:
             if step.hop.status == "unproven":
@@ -93,6 +93,31 @@ def why(
         "cleared": [c for c in COMPONENTS if c in intact - blamed],
         "unknown": list(dict.fromkeys(unknown)),
     }
+
+
+def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]:
+    """The components on whose two sides nobody stood: before the first point, and behind the last one.
+
+    The provider's own beginning is seen by nobody, ever. `asked` is False where a record is awaited that never came:
+    that is told by itself.
+    """
+    records = main.records if main else []
+    if not records or not asked:
+        return [] if "source" in blamed else ["loss inside the provider"]
+    first, last = records[0].point, records[-1].point
+    before = [c for c in COMPONENTS[: max(1, POINTS.index(first))] if c not in blamed]
+    behind = [c for c in COMPONENTS[POINTS.index(last) :] if c not in blamed]
+    unseen = [_inside(before)] if before else []
+    if len(before) > 1:
+        unseen[0] += f": no point before {words.label(first)}"
+    if behind:
+        unseen.append(f"{_inside(behind)}: no point behind {words.label(last)}")
+    return unseen
+
+
+def _inside(components: Sequence[Component]) -> str:
+    names = ["provider" if c == "source" else c for c in components]
+    return f"loss inside the {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
 
 
 def _stopped_at_the_source(row: Row, main: Path | None) -> dict[str, str]:

@@ -171,6 +171,27 @@ def test_verdict_is_json(name: str) -> None:
     assert json.loads(json.dumps(verdict)) == verdict
 
 
+@pytest.mark.parametrize(
+    ("blocks", "unknown"),
+    [
+        (
+            path(None, ANSWER, ANSWER, handed_on(ANSWER), used(handed_on(ANSWER))),
+            ["loss inside the provider or gateway: no point before gateway out"],
+        ),
+        (
+            path(None, None, ANSWER),
+            [
+                "loss inside the provider, gateway or transport: no point before client received",
+                "loss inside the parser or reducer: no point behind client received",
+            ],
+        ),
+    ],
+)
+def test_what_no_point_stood_around_is_not_known(blocks: list[Block], unknown: list[str]) -> None:
+    """An answer that is intact where somebody looked may have lost a word where nobody did."""
+    assert judge(blocks, settled=True)["why"]["unknown"] == unknown
+
+
 def test_report_of_a_parser_that_loses_an_event() -> None:
     """The words that end an argument between two teams."""
     verdict = judge(parser_lost(), settled=True)
