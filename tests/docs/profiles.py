@@ -49,7 +49,7 @@ def _detail(name: str) -> str:
     listing = textwrap.dedent("\n".join(_listing(name)))
     return (
         f"### {heading}\n\n{_paragraphs(name)[0]}\n\n```text\n{listing}\n```\n\n"
-        f"- **Complete:** {rule(name)}\n- **Not understood:** {missing(name)}\n"
+        f"- **Complete:** {rule(name).removeprefix('Complete ')}\n- **Not understood:** {missing(name)}\n"
     )
 
 
