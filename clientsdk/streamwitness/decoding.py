@@ -15,6 +15,12 @@ from typing import Any, Final
 STEP_BYTES: Final = 1 << 16
 """gzip and deflate give at most this much at once, so that a small bomb does not take large memory."""
 
+BROTLI_SLICE: Final = 16
+ZSTD_SLICE: Final = 256
+"""Bytes that these are given at once, for not all of their libraries can be told how much to give. Then 16 MiB of
+content or so come of them at most: by RFC 7932 §9.2 a meta-block of a dozen bytes may become so much, by RFC 8878
+§3.1.1.2 a block of four bytes 128 KiB."""
+
 MAX_EXPANSION: Final = 1 << 24
 """Content bytes that one piece of the body may become; beyond it is a bomb, and ExpansionError is raised."""
 
@@ -130,13 +136,13 @@ class _Zstandard:
         self._inflate = self._open()
 
     def __call__(self, piece: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        data = bytes(piece)
-        while data:
-            if self._inflate.eof:
-                self._inflate = self._open()
-            if out := self._inflate.decompress(data):
-                yield out
-            data = self._inflate.unused_data if self._inflate.eof else b""
+        for data in _sliced(piece, ZSTD_SLICE):
+            while data:
+                if self._inflate.eof:
+                    self._inflate = self._open()
+                if out := self._inflate.decompress(data):
+                    yield out
+                data = self._inflate.unused_data if self._inflate.eof else b""
 
 
 def _brotli() -> Decoder:
@@ -144,10 +150,16 @@ def _brotli() -> Decoder:
     process: Callable[[bytes], bytes] = getattr(decompressor, "decompress", None) or decompressor.process
 
     def decode(piece: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        if out := process(bytes(piece)):
-            yield out
+        for data in _sliced(piece, BROTLI_SLICE):
+            if out := process(data):
+                yield out
 
     return decode
+
+
+def _sliced(piece: bytes | bytearray | memoryview, size: int) -> Iterator[bytes]:
+    view = memoryview(piece)
+    return (bytes(view[at : at + size]) for at in range(0, len(view), size))
 
 
 def _first_of(*names: str) -> Any:

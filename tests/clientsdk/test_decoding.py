@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zlib
+from collections import deque
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -90,6 +92,21 @@ def test_a_bomb_is_stopped_and_never_whole_in_memory() -> None:
         sizes.extend(len(piece) for piece in pieces)
     assert decode is not None
     assert max(sizes, default=0) <= STEP_BYTES
+
+
+@pytest.mark.parametrize(("coding", "encode"), [("br", brotli), ("zstd", zstd)])
+def test_a_bomb_of_a_library_without_bounds_is_stopped_as_well(coding: str, encode: Callable[[bytes], bytes]) -> None:
+    """However much is in one piece, little of it is made before the bound is noticed."""
+    body = encode(bytes(8 * MAX_EXPANSION))
+    decode = decoder(coding)
+    assert decode is not None
+    tracemalloc.start()
+    try:
+        with pytest.raises(ExpansionError):
+            deque(decode(body), maxlen=0)
+        assert tracemalloc.get_traced_memory()[1] < 4 * MAX_EXPANSION
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])
