@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import cycle
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streamwitness import semconv as sc
@@ -81,6 +81,8 @@ def test_how_events_are_batched_never_shows(events, batch):
     assert said(many) == said(one)
 
 
+@example(events=[(b"", b"a", "a", "0/text/0", "ok", 100 * MS)] * 60, sizes=[3, 40])
+@example(events=[(b"", b"a", "a", "0/text/0", "ok", MS)] * 1100, sizes=[500])
 @given(events=EVENTS, sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8))
 def test_events_may_be_handed_over_together(events, sizes):
     """Runs of any lengths at once, across the ends of blocks: what handing over each by itself records."""
