@@ -19,7 +19,7 @@ from .semconv import MISSING, Stamp
 TAG_DIGITS: Final = 8
 """Hex digits of the exchange that stand in a stamp."""
 
-Reader = Callable[[Frame], tuple[int, bytes]]
+StampReader = Callable[[Frame], tuple[int, bytes]]
 """A frame's number (MISSING where it has none of this exchange) and its data without the stamp."""
 
 _NUMBER: Final = rb"(0|[1-9][0-9]{0,8})"
@@ -32,7 +32,7 @@ def tag_of(exchange: str) -> str:
     return exchange[:TAG_DIGITS]
 
 
-def reader(exchange: str, kind: Stamp) -> Reader | None:
+def stamp_reader(exchange: str, kind: Stamp) -> StampReader | None:
     """How an observer of this exchange's body reads stamps of this kind; None where there are none.
 
     A frame that could not be read, or whose stamp is malformed or another exchange's, has no number; its data stays as
@@ -42,7 +42,7 @@ def reader(exchange: str, kind: Stamp) -> Reader | None:
     return {"id": _by_id, "field": _by_field}[kind](tag) if kind != "none" else None
 
 
-def _by_id(tag: bytes) -> Reader:
+def _by_id(tag: bytes) -> StampReader:
     def read(frame: Frame) -> tuple[int, bytes]:
         match = _ID.match(frame.id) if not frame.fault else None
         return (int(match[2]) if match is not None and match[1] == tag else MISSING), frame.data
@@ -50,7 +50,7 @@ def _by_id(tag: bytes) -> Reader:
     return read
 
 
-def _by_field(tag: bytes) -> Reader:
+def _by_field(tag: bytes) -> StampReader:
     def read(frame: Frame) -> tuple[int, bytes]:
         match = _FIELD.match(frame.data)
         if match is None or match[1] != tag:

@@ -20,7 +20,7 @@ from streamwitness.client.tap import Tap
 from streamwitness.gateway.stamp import rewriter
 from streamwitness.recorder import new_id
 from streamwitness.semconv import FIRST_NUMBER, PARTS, STAMPED, Point, Stamp
-from streamwitness.stamping import reader, tag_of
+from streamwitness.stamping import stamp_reader, tag_of
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
 from streamwitness_analyzer.decode import decode_otlp
@@ -129,7 +129,7 @@ class Stream:
             leg.close(play.upstream_end)
             legs = (leg.recorder.id,)
         out = witness.body("egress", path=play.path, content_type=play.content_type, named=play.profile)
-        out.stamp = reader(identity.exchange, play.stamp)
+        out.stamp = stamp_reader(identity.exchange, play.stamp)
         for piece in sent:
             out.feed(piece)
         known = {} if play.stamp == "none" else {STAMPED: play.stamp, FIRST_NUMBER: play.first}
@@ -141,7 +141,7 @@ class Stream:
         observer = witness.body(
             "wire", path=play.path, content_type=play.content_type, client="httpx", named=play.profile
         )
-        observer.stamp = reader(identity.exchange, play.stamp)
+        observer.stamp = stamp_reader(identity.exchange, play.stamp)
         tap, response = Tap(observer), Response()
         links.attach(response, Link(witness, play.path, play.content_type, tap))
         pieces = _pieces(tap, received, play.received_end)

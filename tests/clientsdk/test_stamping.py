@@ -17,7 +17,7 @@ from streamwitness.framing import FRAMINGS, SSEFramer
 from streamwitness.gateway import stamp
 from streamwitness.gateway.stamp import SSERewriter, rewriter
 from streamwitness.semconv import MISSING
-from streamwitness.stamping import reader
+from streamwitness.stamping import stamp_reader
 
 EXCHANGE = "3f9a1c0711223344"
 TAG = "3f9a1c07"
@@ -107,7 +107,7 @@ def test_a_parser_gets_the_same_events_and_their_numbers(body: bytes, cuts: list
         return
     out, made = stamped(body, cuts, "id")
     before, after = frames(body), frames(out)
-    read = reader(EXCHANGE, "id")
+    read = stamp_reader(EXCHANGE, "id")
     assert read is not None
     assert [(frame.name, frame.data) for frame in after] == [(frame.name, frame.data) for frame in before]
     assert [read(frame) for frame in after] == [(number, frame.data) for number, frame in enumerate(before)]
@@ -136,7 +136,7 @@ def test_fields_are_all_that_is_added(sse: bytes, lines: bytes, cuts: list[int])
         out, _ = stamped(body, cuts, "field", framing)
         assert FIELD.sub(b"", out) == body
         before, after = frames(body, framing), frames(out, framing)
-        read = reader(EXCHANGE, "field")
+        read = stamp_reader(EXCHANGE, "field")
         assert read is not None
         got = [read(frame) for frame in after]
         assert [data for _, data in got] == [frame.data for frame in before]
@@ -200,7 +200,7 @@ def test_a_stamp_that_is_not_ours_gives_no_number(kind: Any, stamp: str) -> None
     """Another exchange's, an upstream's own id, a malformed one: the event is unnumbered, its data untouched."""
     tag, _, number = stamp.partition(".")
     data = b'{"_stream":"%b","_seq":%b,"a":1}' % (tag.encode(), number.encode())
-    read = reader(EXCHANGE, kind)
+    read = stamp_reader(EXCHANGE, kind)
     assert read is not None
     assert read(Frame(b"", data, 1, "", stamp.encode())) == (MISSING, data)
 
@@ -209,14 +209,14 @@ def test_an_unreadable_frame_has_no_number() -> None:
     """An oversize event keeps the id of the one before it."""
     framer = SSEFramer(limit=40)
     found = framer.feed(b"id: 3f9a1c07.4\ndata: x\n\nid: 3f9a1c07.5\ndata: " + b"x" * 50 + b"\n\n")
-    read = reader(EXCHANGE, "id")
+    read = stamp_reader(EXCHANGE, "id")
     assert read is not None
     assert [read(frame)[0] for frame in found] == [4, MISSING]
 
 
 def test_without_stamps_there_is_nothing_to_read_or_write() -> None:
     """Neither for `none`, nor for a framing that cannot carry them."""
-    assert reader(EXCHANGE, "none") is None
+    assert stamp_reader(EXCHANGE, "none") is None
     assert [rewriter(EXCHANGE, "none", "sse"), rewriter(EXCHANGE, "id", "ndjson")] == [None, None]
     assert [rewriter(EXCHANGE, kind, "json_array") for kind in ("id", "field")] == [None, None]  # type: ignore[arg-type]
 
@@ -232,7 +232,7 @@ def test_an_id_of_upstreams_own_among_ours_stays() -> None:
     """That event is unnumbered, but counted; the next one has its number."""
     out, made = stamped(b"data: a\n\nid: x\ndata: b\n\ndata: c\n\n", [], "id")
     assert out == b"id: 3f9a1c07.0\ndata: a\n\nid: x\ndata: b\n\nid: 3f9a1c07.2\ndata: c\n\n"
-    read = reader(EXCHANGE, "id")
+    read = stamp_reader(EXCHANGE, "id")
     assert read is not None
     assert [read(frame)[0] for frame in frames(out)] == [0, MISSING, 2]
     assert (made.stamped, made.number) == (2, 3)
@@ -262,7 +262,7 @@ def test_an_error_of_ours_loses_and_doubles_no_byte(size: int, monkeypatch: pyte
 def test_numbers_go_on_where_they_are_told_to(first: int, kind: Any) -> None:
     """A further exchange of a stream continues its numbers."""
     made = rewriter(EXCHANGE, kind, "sse", first)
-    read = reader(EXCHANGE, kind)
+    read = stamp_reader(EXCHANGE, kind)
     assert made is not None
     assert read is not None
     assert [read(frame)[0] for frame in frames(made.feed(b"data: {}\n\n" * 3))] == [first, first + 1, first + 2]

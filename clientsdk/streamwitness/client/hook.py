@@ -19,7 +19,7 @@ from streamwitness.headers import ResponseHeader, format_request, parse_key, par
 from streamwitness.observer import BodyObserver
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
-from streamwitness.stamping import reader as stamp_reader
+from streamwitness.stamping import stamp_reader
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 

@@ -31,7 +31,7 @@ from streamwitness.events import Frame
 from streamwitness.framing import FRAMINGS, Framer, framing_of
 from streamwitness.headers import ResponseHeader, format_request, parse_event_id, parse_response
 from streamwitness.semconv import HEADER, MISSING, Stamp
-from streamwitness.stamping import Reader, reader, tag_of
+from streamwitness.stamping import StampReader, stamp_reader, tag_of
 
 Server = Literal["resumes_after", "replays_last", "starts_anew"]
 Outcome = Literal["began", "resumed", "replayed_last", "gap", "new_generation"]
@@ -73,7 +73,7 @@ class Checkpoint:
         self._since = 0  # events handed out after `last` that had no id of their own
         self._skip = 0  # events to come that the application has had
         self._framer: Framer = FRAMINGS["sse"]()
-        self._read: Reader | None = None
+        self._read: StampReader | None = None
         self._tag = ""
 
     def headers(self) -> dict[str, str]:
@@ -89,7 +89,7 @@ class Checkpoint:
         said = {name.lower(): value for name, value in headers.items()}
         self._framer = FRAMINGS[framing_of(path, said.get("content-type", "")) or "sse"]()
         header = parse_response(said.get(HEADER, ""))
-        self._read = reader(header.exchange, header.stamp) if header is not None else None
+        self._read = stamp_reader(header.exchange, header.stamp) if header is not None else None
         self._tag = tag_of(header.exchange) if header is not None else ""
         self._skip, self.outcome = 0, None
         if not self.last and not self._since:

@@ -32,7 +32,7 @@ from streamwitness.framing import framing_of
 from streamwitness.runtime import Runtime
 from streamwitness.selection import chosen, is_stream
 from streamwitness.semconv import FIRST_NUMBER, LINKED, STAMPED, Stamp
-from streamwitness.stamping import reader
+from streamwitness.stamping import stamp_reader
 
 from .asgi import App, Header, Message, Receive, Scope, Send, announced, fixed, stripped, value_of
 from .asked import Asked, asked_for
@@ -227,7 +227,7 @@ class _Answer:
         self._observer = exchange.egress(self._scope["path"], value_of(headers, b"content-type"))
         if self._observer is not None:
             self._open.add(self)
-            self._observer.stamp = reader(exchange.identity.exchange, self._stamp)
+            self._observer.stamp = stamp_reader(exchange.identity.exchange, self._stamp)
             if request.follower is not None:
                 self._observer.rest = request.follower.complete
             self._look_through(self._observer, value_of(headers, b"content-encoding"))
