@@ -159,7 +159,8 @@ def _insert_new(grid: _Grid, step: Step) -> None:
 def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
     """Positions at both points of the same event, and those after that are there but displaced."""
     if step.after.point == "applied":
-        return _named_pairs(step)
+        named, displaced = _named_pairs(step)
+        return named, displaced if step.hop.status != "intact" else set()  # what it put right stands in its place
     if step.hop.status == "intact" and (simple := _as_sent(step)) is not None:
         return simple, set()
     a, b = _tokens(step.before, step), _tokens(step.after, step)

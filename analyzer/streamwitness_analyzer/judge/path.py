@@ -12,7 +12,7 @@ from streamwitness.semconv import CLIENT_ENDS, PART, Point
 from .attribute import Fault, Step, attribute, suspects
 from .change import Change, Hop
 from .handed import judge_handed_on
-from .named import Named, carrying, compare_named
+from .named import Named, carrying, compare_named, read
 from .numbered import judge_numbered
 from .parts import MISREAD, ends_with_terminal, may_go_on_behind_terminal, misframed, positions_with, withholds
 from .places import judge_views
@@ -152,7 +152,22 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return Hop("unproven", reason="its rows name the events of a point that is not held")
     way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
     path.named = compare_named(before, after, peer=peer, before=way)
+    if _put_right(path, before, after, path.named.hop):
+        return Hop("intact", prefix=before.events)
     return path.named.hop
+
+
+def _put_right(path: Path, before: Record, applied: Record, hop: Hop) -> bool:
+    """Whether what the reducer did to the order has undone what somebody before it had done to it.
+
+    Then it applied, in the same order, all that the gateway read.
+    """
+    leg = path.upstream.leg
+    if leg is None or not hop.changes or any(change.kind != "reorder" for change in hop.changes):
+        return False
+    sent, handed = View(leg, "semantic"), View(before, "semantic")
+    known = dict(zip(handed.positions, handed.values, strict=True))
+    return sent.whole and handed.whole and sent.values == [known[p] for p in read(applied).order if p in known]
 
 
 def _rejected(path: Path) -> list[Fault]:

@@ -61,6 +61,25 @@ def test_raised_and_then_applied_is_applied() -> None:
     assert told(reduce(applied)) == []
 
 
+def swapped(events: Sequence[Event], at: int) -> list[Event]:
+    """Two neighbours in each other's place."""
+    return [*events[:at], events[at + 1], events[at], *events[at + 2 :]]
+
+
+@pytest.mark.parametrize(("again", "suspects"), [((9,), ["gateway"]), ((9, 4), ["gateway", "reducer"])])
+def test_an_order_that_the_reducer_put_right_accuses_the_one_who_broke_it(
+    again: tuple[int, ...], suspects: list[str]
+) -> None:
+    """Who applies in order what the gateway displaced is no second culprit; who displaces something else is."""
+    parsed = handed_on(swapped(ANSWER, 9))
+    applied: list[Event] = used(parsed)
+    for at in again:
+        applied = swapped(applied, at)
+    verdict = judge(path(ANSWER, swapped(ANSWER, 9), swapped(ANSWER, 9), parsed, applied), settled=True)
+    assert [f["suspects"] for f in verdict["findings"]] == [[name] for name in suspects]
+    assert ("m" in verdict["points"][-1]["cells"]) == ("reducer" in suspects)
+
+
 def test_ignored_is_a_note() -> None:
     """Left out on purpose is no fault."""
     verdict = reduce(changed(9, result="ignored"))
