@@ -55,13 +55,17 @@ class Answer:
         self._names: dict[str, Text] = {}
         self._finishes: dict[str, str] = {}
         self._is_over = False
+        self.parts = 0
+        """What the last chunk held, whatever became of it: a mask of semconv.PARTS; `Lifecycle.follow` takes it."""
 
     def apply(self, chunk: Any) -> Outcome:
         """Take a chunk in, and say what became of it. Never raises for what a chunk holds."""
         try:
             reading = self._profile.read_object(chunk)
         except Unreadable as error:
+            self.parts = MALFORMED
             return Outcome(Result.MALFORMED, str(error))
+        self.parts = reading.parts
         if reading.parts & MALFORMED:
             return Outcome(Result.MALFORMED, "it is no chunk of this provider's")
         if self._is_over:

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from streamwitness.semconv import ERROR, FINISH, PING, TERMINAL, USAGE
+
 from .results import Outcome, Result
 
 State = Literal["waiting", "streaming", "finished", "completed", "truncated", "failed", "aborted"]
@@ -37,6 +39,14 @@ STATES: Final[dict[State, dict[Signal, State]]] = {
     "aborted": {"eof": "aborted"},
 }  # fmt: skip
 """State × signal → next state."""
+
+SIGNALS: Final[tuple[tuple[int, Signal], ...]] = (
+    (USAGE, "usage"),
+    (FINISH, "finish"),
+    (ERROR, "error"),
+    (TERMINAL, "terminal"),
+)
+"""Bit of a parts mask → signal, in the order in which an event that says several of them means them."""
 
 OPEN: Final = frozenset(("waiting", "streaming", "finished"))
 """States in which something may still come."""
@@ -75,18 +85,43 @@ class Lifecycle:
         """Whether something may still come."""
         return self.state in OPEN
 
-    def note(self, signal: Signal, now: int, finish: str | None = None) -> Outcome:
-        """A signal has come; refused as `after_terminal` where the answer is over."""
+    def note(self, signal: Signal, now: int, finish: str | None = None, *, complete: bool | None = None) -> Outcome:
+        """A signal has come; refused as `after_terminal` where the answer is over.
+
+        `complete` is the provider's own rule (`Answer.is_complete`), which decides what an end means where it is given.
+        """
+        outcome = self._turn(signal, finish, complete)
+        if outcome.is_applied and signal not in ("eof", "abort"):
+            self._progressed(now)
+        return outcome
+
+    def follow(self, parts: int, now: int, finish: str | None = None, *, complete: bool | None = None) -> Outcome:
+        """An event with these parts (a mask, `Answer.parts`) has come; `finish` is its reason where it has one.
+
+        A keep-alive shows that the peer lives, and is no progress: `ignored`.
+        """
+        if parts == PING:
+            return Outcome(Result.IGNORED, "a keep-alive")
+        signals: list[Signal] = [signal for bit, signal in SIGNALS if parts & bit] or ["event"]
+        outcomes = [self._turn(signal, finish, complete) for signal in signals]
+        if outcomes[0].is_applied:
+            self._progressed(now)
+        return outcomes[0]
+
+    def _turn(self, signal: Signal, finish: str | None, complete: bool | None) -> Outcome:
         following = STATES[self.state].get(signal)
         if following is None:
             return Outcome(Result.AFTER_TERMINAL, f"{signal} comes after the answer was {self.state}")
+        if complete is not None and self.is_open and following in ("completed", "truncated"):
+            following = "completed" if complete else "truncated"
         if signal == "finish":
             self.finish = finish
-        if signal not in ("eof", "abort"):
-            self.events += 1
-            self._last = now
         self.state = following
         return Outcome(Result.APPLIED, f"{signal}: the answer is {following}")
+
+    def _progressed(self, now: int) -> None:
+        self.events += 1
+        self._last = now
 
     def silence(self, now: int, budget: int) -> Stall | None:
         """The stall, where nothing has come for more than `budget` ns; None where something has, or it is over."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
-from typing import get_args
+from typing import Any, get_args
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamwitness.reducers import Lifecycle, Result, Stall
+from streamwitness.reducers import Answer, Lifecycle, Result, Stall
 from streamwitness.reducers.lifecycle import OPEN, STATES, Signal, State
+from streamwitness.semconv import FINISH, PING, TERMINAL, TEXT, USAGE
 from tests.clientsdk.client import raw_server
+from tests.clientsdk.providers.vectors import streams
 
 SECOND = 1_000_000_000
+FOLLOWED = ("openai_chat", "ollama", "gemini", "envelope")
+"""Profiles whose events need no name to be read."""
 
 
 def run(*signals: Signal) -> tuple[str, list[str]]:
@@ -60,6 +64,37 @@ def test_the_table_is_total_over_its_states() -> None:
     """Every state has a row, every open state an answer to every signal."""
     assert set(STATES) == set(get_args(State))
     assert all(set(STATES[state]) == set(get_args(Signal)) for state in STATES if state in OPEN)
+
+
+@pytest.mark.parametrize(
+    ("profile", "place", "stream"),
+    [pytest.param(*item, id="/".join(item[:2])) for item in streams() if item[0] in FOLLOWED],
+)
+def test_an_answer_of_any_provider_completes_exactly_where_its_rule_says(
+    profile: str, place: str, stream: dict[str, Any]
+) -> None:
+    """Fed with what each chunk holds, it is completed at the end of a whole answer without an error, and no other."""
+    answer, life = Answer(profile), Lifecycle(0)
+    for event in stream["events"]:
+        if answer.apply(event["data"]).result is not Result.MALFORMED:
+            life.follow(answer.parts, 0, answer.finishes.get("0"), complete=answer.is_complete)
+    life.note("eof", 0, complete=answer.is_complete)
+    failed = any("error" in event["parts"] for event in stream["events"])
+    assert (life.state == "completed") == bool(stream["complete"] and not failed), life.state
+
+
+def test_a_keep_alive_is_no_progress() -> None:
+    """The stall that it falls into goes on."""
+    life = Lifecycle(0)
+    assert life.follow(PING, SECOND).result is Result.IGNORED
+    assert life.silence(3 * SECOND, 2 * SECOND) == Stall(None, 3 * SECOND)
+
+
+def test_an_event_that_says_several_things_is_one_event() -> None:
+    """Text, finish, usage and the terminator in one line, as Ollama ends."""
+    life = Lifecycle(0)
+    life.follow(TEXT | FINISH | USAGE | TERMINAL, 0, "stop")
+    assert (life.state, life.finish, life.events) == ("completed", "stop", 1)
 
 
 def test_no_first_event_is_told_from_a_stall_after_one() -> None:
