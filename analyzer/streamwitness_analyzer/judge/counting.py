@@ -24,27 +24,27 @@ def counts(path: Path) -> tuple[int | None, int | None]:
     client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
     if not client:
         return sent, None
-    used = _first(path, client[0], egress)
+    used: int | None = _first(path, client[0], egress)
     for step in path.steps:
-        if step.before in client:
+        if step.before in client and used is not None:
             used = _through(path, step, used)
     return sent, used
 
 
-def _first(path: Path, record: Record, egress: Record | None) -> int:
+def _first(path: Path, record: Record, egress: Record | None) -> int | None:
     if record.point == "wire" or egress is None:
         return record.events
     step = next(step for step in path.steps if step.after is record)
     return _through(path, step, egress.events)
 
 
-def _through(path: Path, step: Step, before: int) -> int:
+def _through(path: Path, step: Step, before: int) -> int | None:
     after = step.after
     have = path.named.used if after.point == "applied" and path.named is not None else after.events
     if not step.peer:  # a stop at an error event: the application was told of it by an exception
         return before - step.hop.unread if after.end == "stopped_at_terminal" else have
     if step.hop.status == "unproven":
-        return min(before, have + _consumed(step))
+        return None if have is None else min(before, have + _consumed(step))
     lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)
     added = sum(c.count for c in step.hop.changes if c.kind in _ADDED)
     return before - lost + added

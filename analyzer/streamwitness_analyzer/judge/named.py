@@ -68,8 +68,8 @@ class Named:
     hop: Hop
     ignored: tuple[int, ...] = ()
     rejected: Mapping[int, str] = field(default_factory=dict)
-    used: int = 0
-    """Rows whose event reached the application."""
+    used: int | None = 0
+    """Rows whose event reached the application; None where reports do not say which events they are of."""
 
 
 def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] = ()) -> Named:
@@ -84,7 +84,8 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     told = {p: results[-1] for p, results in naming.results.items()}
     ignored = tuple(sorted(p for p, r in told.items() if r == "ignored"))
     rejected = {p: r for p, r in sorted(told.items()) if r in REJECTIONS}
-    used = sum(1 for results in naming.results.values() for r in results if r in USED)
+    taken = sum(1 for results in naming.results.values() for r in results if r in USED)
+    used = None if naming.unnamed else taken
     if a.closed and naming.reach >= a.events:
         reason = "it names events that the point before never had"
         return Named(Hop("unproven", reason=reason), ignored, rejected, used)

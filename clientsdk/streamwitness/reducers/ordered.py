@@ -12,7 +12,7 @@ refused has a reason, looked up in this order:
 | above the next one expected | `gap` | closed |
 | the next one, after anything closed the reducer | `gap` | closed already |
 | the next one, but without the delta it should carry | `malformed` | closed |
-| the next one | `applied` | goes on |
+| the next one | `applied`, or what `apply` says | goes on; closed where `apply` says neither applied nor `ignored` |
 """
 
 from __future__ import annotations
@@ -64,21 +64,27 @@ class Ordered(Generic[T]):
         """Apply `event` if it is the next one, else refuse it and change nothing.
 
         `final` marks the event that completes the answer. What `apply` raises is raised here; the event then counts
-        as not applied, and everything after it is refused.
+        as not applied, and everything after it is refused. An Outcome that `apply` returns (`Answer.apply` does) is the
+        event's.
         """
         refused = self._refusal(sequence, stream, final) or self._hollow(event, sequence)
         if refused is not None:
             return refused
         try:
-            self._apply(event)
+            said = self._apply(event)
         except BaseException:
             self.is_broken = True
             raise
         if self._stream is None:
             self._stream = stream
-        self._seen, self.expected = sequence, sequence + 1
-        self.is_complete = final
-        return Outcome(Result.APPLIED, f"event {sequence} is the next one")
+        self._seen = sequence
+        outcome = said if isinstance(said, Outcome) else Outcome(Result.APPLIED, f"event {sequence} is the next one")
+        if outcome.is_applied or outcome.result is Result.IGNORED:
+            self.expected = sequence + 1
+            self.is_complete = final
+        else:
+            self.is_broken = True
+        return outcome
 
     def _refusal(self, sequence: int, stream: str | None, final: bool) -> Outcome | None:
         if stream is not None and self._stream is not None and stream != self._stream:

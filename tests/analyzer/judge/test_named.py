@@ -43,6 +43,12 @@ def test_healthy() -> None:
     assert (verdict["integrity"], verdict["counts"]) == ("intact", {"sent": 23, "used": 23})
 
 
+def test_how_much_was_used_is_not_known_where_reports_name_no_event() -> None:
+    """Copies of what was handed on say that something was applied, and not what: unknown, not none."""
+    verdict = reduce([replace(e, of=MISSING) for e in APPLIED])
+    assert (verdict["integrity"], verdict["counts"]["used"]) == ("unproven", None)
+
+
 @pytest.mark.parametrize(("result", "kind"), [("raised", "gap"), ("overflow_dropped", "gap"), ("partial", "partial")])
 def test_reported_losses_are_the_reducers(result: str, kind: str) -> None:
     """`raised`, `overflow_dropped` and `partial` are losses."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamwitness.reducers import Ordered, Result
+from streamwitness.reducers import Answer, Ordered, Result
 from streamwitness.reducers.ordered import Duplicates
 from streamwitness.semconv import RESULTS
 
@@ -90,6 +90,21 @@ def test_what_is_applied_is_always_a_prefix(offers: list[tuple[int, bool]]) -> N
         accepted += outcome.is_applied
         assert outcome.reason
     assert applied == list(range(accepted))
+
+
+def test_what_the_answer_says_of_an_event_is_its_outcome() -> None:
+    """A chunk that the answer refuses is not told as applied, nothing after it is; one with nothing in it goes by."""
+    answer = Answer("openai_chat")
+    ordered: Ordered[Any] = Ordered(answer.apply)
+    chunks = [
+        {"choices": []},
+        {"choices": [{"delta": {"content": "a"}}]},
+        5,
+        {"choices": [{"delta": {"content": "b"}}]},
+    ]
+    results = [ordered.offer(chunk, sequence=at).result for at, chunk in enumerate(chunks)]
+    assert results == [Result.IGNORED, Result.APPLIED, Result.MALFORMED, Result.GAP]
+    assert (answer.text, ordered.expected, ordered.is_broken) == ("a", 2, True)
 
 
 def test_results_are_the_shared_words() -> None:
