@@ -35,7 +35,7 @@ from streamwitness.semconv import ERROR, PART, ROLE, TEXT, TOOL_ARGS, TOOL_START
 
 from .base import MAX_TRACKED, JsonProfile, count, label, line_of, reading
 from .objects import canonical, fields, utf8
-from .openai_chunk import CHUNK, Call, Choice, Chunk, Delta, Function, Groq, Usage, plain_text
+from .openai_chunk import CHUNK, Call, Choice, Chunk, Delta, Function, Groq, Usage, decode_plain, plain_text
 from .shapes import Shape
 
 FINISHES: Final = {
@@ -81,6 +81,8 @@ class OpenAIChat(JsonProfile[Chunk]):
         super().__init__()
         self._choices: dict[int, _Choice] = {}
         self._overflow = False
+        self._plain = False
+        """Whether the chunk before said nothing but a text, as the next one is then likely to do."""
 
     @property
     def complete(self) -> bool:
@@ -88,6 +90,20 @@ class OpenAIChat(JsonProfile[Chunk]):
         finishes = self._finishes
         done = bool(finishes) and self._choices.keys() <= finishes.keys() and "error" not in finishes.values()
         return done and not self._overflow
+
+    def read(self, name: bytes, data: bytes) -> Reading:
+        """Read a framed event; never raises."""
+        if self._plain:
+            try:
+                (choice,) = decode_plain(data).choices
+                delta = choice.delta
+                return self._text(choice.index, delta.content, TEXT | ROLE if delta.role else TEXT)
+            except (ValueError, RecursionError, KeyError):  # it says something else, or is of another choice
+                pass
+        result = super().read(name, data)
+        known = self.model is not None and self.response_id is not None
+        self._plain = known and result.parts | ROLE == TEXT | ROLE
+        return result
 
     def read_object(self, obj: object) -> Reading:
         """Read a chunk as dict, as object with the same attributes, or as raw data field; else raises Unreadable."""
@@ -109,8 +125,11 @@ class OpenAIChat(JsonProfile[Chunk]):
 
     def read_snapshot(self, said: tuple[int, str]) -> Reading:
         """The Reading of the chunk that `snapshot` gave this of."""
-        index, content = said
-        return _new(Reading, (TEXT, (_new(Piece, (self._choices[index].text, "text", utf8(content), "")),)))
+        return self._text(*said, TEXT)
+
+    def _text(self, index: int, content: str, parts: int) -> Reading:
+        """A chunk that says nothing but this text of a choice that is known (else KeyError)."""
+        return _new(Reading, (parts, (_new(Piece, (self._choices[index].text, "text", utf8(content), "")),)))
 
     @staticmethod
     def matches(path: str, content_type: str, first: bytes) -> bool:

@@ -1,12 +1,13 @@
 """The fields of a chat completion chunk that a reading needs.
 
-Nearly every chunk of a stream says but one thing, a text of one choice: `plain_text` finds that out of an SDK's object
-in a tenth of the time that reading everything takes, and leaves all others to the shape.
+Nearly every chunk of a stream says but one thing, a text of one choice: `decode_plain` knows that as soon as the bytes
+are decoded, `plain_text` finds it out of an SDK's object in a tenth of the time that reading everything takes, and both
+leave all others to the shape.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -76,6 +77,40 @@ class Chunk(msgspec.Struct, gc=False):
 
 
 CHUNK: Final = Shape(Chunk)
+
+_Silent = Literal["", None]
+_NoneOf = Annotated[list[Any], msgspec.Meta(max_length=0)] | None
+
+
+class _PlainDelta(msgspec.Struct, gc=False):
+    content: Annotated[str, msgspec.Meta(min_length=1)]
+    role: str | None = None
+    reasoning_content: _Silent = None
+    reasoning: _Silent = None
+    refusal: _Silent = None
+    tool_calls: _NoneOf = None
+    function_call: None = None
+
+
+class _PlainChoice(msgspec.Struct, gc=False):
+    delta: _PlainDelta
+    index: int = 0
+    finish_reason: Literal["", "null", None] = None
+    text: _Silent = None
+
+
+class PlainChunk(msgspec.Struct, gc=False):
+    """A chunk that says nothing but a text of one choice: the types leave nothing else."""
+
+    choices: tuple[_PlainChoice]
+    object: Literal["chat.completion.chunk", "text_completion", "", None] = None
+    usage: None = None
+    error: None = None
+    x_groq: None = None
+
+
+decode_plain: Final = msgspec.json.Decoder(PlainChunk).decode
+"""JSON → PlainChunk; raises ValueError or RecursionError where the chunk says anything else as well."""
 
 _NO_MODELS: Final = frozenset((dict, str, bytes))
 """What JSON, and who does not decode it, hands on instead of models; to ask them for attributes would be slow."""

@@ -283,11 +283,14 @@ ODDITIES = st.one_of(
             ("chunk", "x_groq", SCALARS),
             ("choice", "index", SCALARS | st.integers(0, 1)),
             ("choice", "finish_reason", SCALARS),
+            ("choice", "text", SCALARS),
             ("delta", "content", CONTENT),
             ("delta", "role", SCALARS),
             ("delta", "reasoning", SCALARS),
             ("delta", "refusal", SCALARS),
+            ("delta", "reasoning_content", SCALARS),
             ("delta", "tool_calls", _list(CALL)),
+            ("delta", "function_call", FUNCTION),
             ("delta", "x", SCALARS),
         )
     ),
@@ -319,6 +322,55 @@ def test_a_snapshot_says_what_reading_at_once_says(chunks: list[dict[str, Any]])
         said = later.snapshot(noted)
         assert (later.read_object(noted) if said is None else later.read_snapshot(said)) == reading
     assert _state(later) == _state(at_once)
+
+
+TEXT = FIRST | {"choices": [{"index": 0, "delta": {"content": "a"}}]}
+
+
+def _alike_behind_a_text(chunks: list[dict[str, Any]]) -> list[Reading]:
+    """The readings of these, each behind a mere text, from which the next is guessed; from bytes and dict alike."""
+    wire, parsed = OpenAIChat(), OpenAIChat()
+    readings = []
+    for chunk in (FIRST, *chunks):
+        for sent in (TEXT, chunk):
+            data = json.dumps(sent).encode()
+            readings.append(wire.read(b"", data))
+            assert readings[-1] == parsed.read_object(json.loads(data))
+    assert _state(wire) == _state(parsed)
+    return readings
+
+
+@settings(deadline=None)
+@given(chunks=st.lists(PLAIN, max_size=4))
+def test_what_may_look_like_a_mere_text_is_read_whole(chunks: list[dict[str, Any]]) -> None:
+    """However a text is guessed to be all that the next chunk says, what else it says is read."""
+    _alike_behind_a_text(chunks)
+
+
+@pytest.mark.parametrize(
+    ("place", "more"),
+    [
+        ("chunk", {"object": "error"}),
+        ("chunk", {"usage": {"prompt_tokens": 3}}),
+        ("chunk", {"error": {"message": "x"}}),
+        ("chunk", {"x_groq": {"error": "x"}}),
+        ("chunk", {"x_groq": {"usage": {"prompt_tokens": 3}}}),
+        ("choice", {"index": 1}),
+        ("choice", {"text": "b"}),
+        *(("choice", {"finish_reason": reason}) for reason in ("stop", "error")),
+        *(("delta", {field: "b"}) for field in ("role", "reasoning_content", "reasoning", "refusal")),
+        ("delta", {"tool_calls": [{"index": 0, "function": {"name": "f"}}]}),
+        ("delta", {"function_call": {"arguments": "{"}}),
+    ],
+)
+def test_what_stands_beside_a_text_is_read(place: str, more: dict[str, Any]) -> None:
+    """Each field that says something is read behind any number of mere texts."""
+    chunk = json.loads(json.dumps(TEXT))
+    (choice,) = chunk["choices"]
+    {"chunk": chunk, "choice": choice, "delta": choice["delta"]}[place].update(more)
+    *_, text, said = _alike_behind_a_text([TEXT, chunk])
+    assert text == Reading(sc.TEXT, (Piece("0/text/0", "text", b"a"),))
+    assert said != text
 
 
 def test_ordinary_chunks_have_a_snapshot() -> None:
