@@ -305,6 +305,24 @@ async def test_close_after_break(adapter: Adapter, sink: MemorySink) -> None:
     assert len([block for block in sink.blocks if block.final]) == 3 * len(adapter.points)
 
 
+@only(lambda adapter: adapter.parses)
+async def test_left_early_behind_the_whole_body(adapter: Adapter, sink: MemorySink) -> None:
+    """However few events an application takes of a body that has come, its parser's record is sound."""
+    with RawServer(stream([adapter.format.body])) as server:
+        for taken in (1, 2, 3):
+            sink.blocks.clear()
+            async with session(adapter, server.url) as opened:
+                answer = await opened.ask()
+                items = opened.items(answer)
+                for _ in range(taken):
+                    await anext(items)
+                await opened.stop(answer)
+                del answer, items
+                await forgotten()
+            parsed = sink.closing("parsed")
+            assert (parsed.totals["events"], parsed.extra.get("stream.observer_fault")) == (taken, None)
+
+
 async def test_an_exception_in_the_loop(adapter: Adapter, sink: MemorySink) -> None:
     """The application's own exception passes, and each point is closed once the stream is."""
     with RawServer(started(adapter)) as server:
