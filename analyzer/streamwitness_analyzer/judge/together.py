@@ -19,7 +19,7 @@ from .endings import Row
 from .path import Path
 from .records import Record
 from .states import egress_state, ingress_state
-from .view import View, same_run
+from .view import Run, View, same_run
 
 Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
@@ -38,29 +38,32 @@ def later(path: Path, every: Sequence[Path]) -> list[Path]:
 
 
 def recovery(fault: Fault, path: Path, every: Sequence[Path]) -> Recovery:
-    """Whether the end of an exchange that the transport lost came by a later one, event for event."""
+    """Whether the end of an exchange that the transport lost came by later ones, event for event."""
     following = later(path, every)
     if fault.change.kind != "tail" or (fault.seen.point, fault.missing.point) != ("egress", "wire") or not following:
         return "lost"
     first = fault.seen.first_number
     if first is None or not fault.seen.closed:
         return "unknown"
-    told = [_came_again(fault, first, other) for other in following]
-    return "recovered" if True in told else "unknown" if None in told else "lost"
+    told = [_brought(fault.seen, first, other) for other in following]
+    wanted = first + fault.change.span[0]
+    for begins, ends in (run for run in told if run is not None):
+        wanted = max(wanted, ends) if begins <= wanted else wanted
+    return "recovered" if wanted >= first + fault.seen.events else "unknown" if None in told else "lost"
 
 
-def _came_again(fault: Fault, first: int, other: Path) -> bool | None:
-    """Whether this exchange brought all that was lost; None where that is not known."""
+def _brought(seen: Record, first: int, other: Path) -> Run | None:
+    """The numbers of the events, known to be the same, that this exchange brought; None where that is not known."""
     egress = other.record("egress")
     step = next((s for s in other.steps if s.before is egress and s.after.point == "wire"), None)
     begins = egress.first_number if egress is not None and egress.closed else None
     if egress is None or step is None or begins is None or step.hop.status == "unproven":
         return None
     skipped = begins - first
-    length = fault.seen.events - skipped
-    if not 0 <= skipped <= fault.change.span[0] or step.hop.prefix < length or egress.events < length:
-        return False
-    return same_run(View(fault.seen, "payload"), skipped, View(egress, "payload"), 0, length)
+    length = min(step.hop.prefix, egress.events, seen.events - skipped)
+    if skipped < 0 or length <= 0 or not same_run(View(seen, "payload"), skipped, View(egress, "payload"), 0, length):
+        return begins, begins
+    return begins, begins + length
 
 
 # --------------------------------------------------------------------------- what is not proven between exchanges
