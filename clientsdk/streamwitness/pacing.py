@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator
-from contextlib import suppress
 
 from .reducers import Paced, Rendered
 from .reducers.paced import LIMIT_BYTES
@@ -46,5 +45,6 @@ async def pace(deltas: AsyncIterable[tuple[str, str]], *, limit: int = LIMIT_BYT
         await reading
     finally:
         reading.cancel()
-        with suppress(asyncio.CancelledError):
-            await reading
+        await asyncio.wait((reading,))  # not the task itself: whoever is cancelled meanwhile is to learn of it
+        if not reading.cancelled():
+            reading.exception()  # was raised above, or nobody wants it any more

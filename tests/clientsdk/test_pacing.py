@@ -67,3 +67,53 @@ async def test_a_consumer_that_stops_ends_the_reading() -> None:
     read = source.read
     await asyncio.sleep(0)
     assert source.read == read
+
+
+async def test_deltas_without_text_are_bounded_as_well() -> None:
+    """Events that add nothing fill the memory, too: a source of them waits for its consumer."""
+    read = 0
+
+    async def empty() -> AsyncIterator[tuple[str, str]]:
+        nonlocal read
+        for read in range(1000):
+            yield str(read % 2), ""
+            await asyncio.sleep(0)
+
+    paced = pace(empty(), limit=40)
+    await anext(paced)
+    for _ in range(300):
+        await asyncio.sleep(0)
+    assert read <= 42
+    await paced.aclose()
+
+
+async def test_closing_early_raises_nothing_of_the_source() -> None:
+    """A consumer that has had enough is not told that the source has failed meanwhile."""
+    paced = pace(Source(1, ValueError("late")), limit=40)
+    await anext(paced)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    await paced.aclose()
+
+
+async def test_a_consumer_that_is_cancelled_while_it_closes_is_cancelled() -> None:
+    """The source takes its time to stop; the cancellation of the one who waits for it is not lost."""
+    stopping, may = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> AsyncIterator[tuple[str, str]]:
+        try:
+            yield "t", "word"
+            await asyncio.Event().wait()
+        finally:
+            stopping.set()
+            await may.wait()
+
+    paced = pace(slow(), limit=40)
+    await anext(paced)
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(paced.aclose())  # type: ignore[arg-type]
+    await stopping.wait()
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    may.set()

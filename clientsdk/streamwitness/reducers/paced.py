@@ -38,11 +38,11 @@ class Paced:
         self._limit = limit
         self._runs: deque[_Run] = deque()
         self.pending = 0
-        """Bytes that wait."""
+        """Bytes that wait; a delta without any counts as one."""
 
     def offer(self, slot: str, delta: str) -> bool:
         """Take a delta; False, and nothing is taken, where it has to be offered again once something was taken out."""
-        size = len(delta.encode("utf-8", "surrogatepass"))
+        size = len(delta.encode("utf-8", "surrogatepass")) or 1  # an empty one takes room, too
         if self.pending and self.pending + size > self._limit:
             return False
         if not self._runs or self._runs[-1].slot != slot:
