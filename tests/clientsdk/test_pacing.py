@@ -111,7 +111,7 @@ async def test_a_consumer_that_is_cancelled_while_it_closes_is_cancelled() -> No
     paced = pace(slow(), limit=40)
     await anext(paced)
     await asyncio.sleep(0)
-    closing = asyncio.create_task(paced.aclose())  # type: ignore[arg-type]
+    closing = asyncio.create_task(paced.aclose())
     await stopping.wait()
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
