@@ -51,7 +51,11 @@ class Backlog:
 
     def settle(self) -> None:
         """Work off what waits."""
-        if not self.items or self._generation != forked.generation:
+        if not self.items:
+            return
+        if self._generation != forked.generation:  # nobody looks, and so nothing is kept
+            self.items.clear()
+            self.size = 0
             return
         with self._lock:
             if self._busy:  # a finalizer inside our own loop, which takes the rest as well

@@ -98,3 +98,18 @@ def test_inert_in_a_forked_child() -> None:
         backlog.last(lambda: seen.append(2))
         os._exit(len(seen))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_keeps_nothing() -> None:
+    """It may read on what its parent had opened: what nobody will ever look at does not wait."""
+    backlog = Backlog()
+    child = os.fork()
+    if child == 0:
+        for _ in range(10 * backlog.most):
+            backlog.add((None,), 1)
+            if backlog.full:
+                backlog.settle()
+        os._exit(len(backlog.items) >= backlog.most)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
