@@ -30,7 +30,7 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
         return None
     changes = [*_missing(order, before, peer), *_again(order), *_moved(order), *_changed(order, before, after)]
     if changes:
-        return Hop("faulty", tuple(changes))
+        return Hop("faulty", tuple(changes), prefix=min(change.span[0] for change in changes))
     reach = max(order, default=-1) + 1
     return Hop("intact", prefix=reach, unread=before.events - reach)
 
