@@ -505,7 +505,7 @@ async def test_an_observer_that_raises_harms_nobody(
 
 
 @pytest.mark.parametrize(
-    "broken", ["asked_for", "announced", "rewriter", "Shelf.keep", "reader", "decoder", "SharedReceive.watch"]
+    "broken", ["asked_for", "announced", "rewriter", "Shelf.keep", "stamp_reader", "decoder", "SharedReceive.watch"]
 )
 async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     """Whichever of our steps fails, the app is called and its answer passes."""
