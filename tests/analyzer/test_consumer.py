@@ -26,7 +26,7 @@ from streamwitness_analyzer.store import Store
 from streamwitness_analyzer.store.schema import counters, offsets, streams
 from tests.analyzer.kit import SECOND, PlainJudge, block, otlp, stream_id
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 @pytest.fixture
