@@ -147,6 +147,17 @@ def slow(adapter: Adapter, received: threading.Semaphore) -> Handler:
     return handle
 
 
+def held(adapter: Adapter, looked: threading.Semaphore) -> Handler:
+    """A server that keeps the body until somebody has looked at the head; aiohttp closes a response that has come."""
+
+    def handle(connection: socket.socket, _request: bytes) -> None:
+        connection.sendall(head("Transfer-Encoding: chunked", "X-Some: thing"))
+        looked.acquire(timeout=5)
+        connection.sendall(b"".join(chunked([adapter.format.body])))
+
+    return handle
+
+
 def started(adapter: Adapter) -> Handler:
     """A server that sends three events and waits."""
     return stream(adapter.format.events[:3], end=False, then=wait_for_client)
@@ -258,13 +269,15 @@ async def test_an_error_event(adapter: Adapter, sink: MemorySink) -> None:
 
 
 async def test_what_else_the_application_sees(adapter: Adapter, sink: MemorySink) -> None:
-    """Type, status, headers and the like are the same, before and after the body was read."""
+    """Type, status, headers and the like are the same, before any of the body has come and after it was read."""
+    looked = threading.Semaphore(0)
     seen: list[list[dict[str, Any]]] = []
-    with RawServer(stream([adapter.format.body], "X-Some: thing")) as server:
+    with RawServer(held(adapter, looked)) as server:
         for observed in (False, True):
             async with session(adapter, server.url, observed=observed) as opened:
                 answer = await opened.ask()
                 before = opened.look(answer)
+                looked.release()
                 async for _ in opened.items(answer):
                     pass
                 seen.append([before, opened.look(answer)])
