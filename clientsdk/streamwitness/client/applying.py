@@ -22,9 +22,9 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness.events import Reading, mask_of
 from streamwitness.recorder import Recorder
-from streamwitness.semconv import CLIENT_ENDS, OTHER, PART, RESULT, Point
+from streamwitness.semconv import CLIENT_ENDS, MISSING, OTHER, PART, RESULT, Point
 
-from . import links
+from . import derived, links
 from .reader import UNREADABLE, Reader
 
 RESULTS: Final = frozenset(
@@ -49,7 +49,7 @@ def applied(stream: Any) -> Applied:
     """
     try:
         link = links.of(stream)
-        return Applied(_State(link) if link is not None else None)
+        return Applied(_State(link, derived.follow(stream, link)) if link is not None else None)
     except Exception as error:
         faults.fault("client.applied", error)
         return Applied(None)
@@ -107,15 +107,18 @@ class Applied:
 class _State:
     """What a finalizer can still close once the application has let go of its `Applied`."""
 
-    def __init__(self, link: links.Link, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self, link: links.Link, made: derived.Derived | None, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
         self.raised = ""
         """Class of the exception that the reducer raised last, or that left the application's block."""
-        self._link, self._clock = link, clock
+        self._link, self._made, self._clock = link, made, clock
         link.witness.expect("applied")
         of: Point = "parsed" if link.parsed is not None else "wire"
         self.recorder: Recorder = link.witness.recorder("applied", of=of)
         self._reader = Reader(link, link.parsed.profile if link.parsed is not None else None)
         self._in_step = True
+        self._last, self._reading = -1, Reading(OTHER)
         self._reached = -1
         """Highest position that was reported."""
         self._broken = False
@@ -130,14 +133,26 @@ class _State:
             parsed = self._link.parsed
             if parsed is not None:
                 parsed.settle()
-            position = of if of is not None else self._link.handed.position(chunk)
-            reading = self._read(chunk)
+            position, event = self._origin(chunk)
+            position = of if of is not None else position
+            again = self._made is not None and position != MISSING and position == self._last
+            reading = self._reading if again else self._read(event)
+            self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
             self._reached = max(self._reached, position)
         except Exception as error:
             self._fail(error)
             return _nothing
+        if again:  # another object that the helper made of the same event
+            return lambda result, parts, detail: self._record_failure(position, reading, result, parts, detail)
         return lambda result, parts, detail: self._record(position, reading, result, parts, detail)
+
+    def _origin(self, chunk: Any) -> tuple[int, Any]:
+        """Position and event of what was handed on, or of what a helper made of it."""
+        position = self._link.handed.position(chunk)
+        if position == MISSING and self._made is not None and (found := self._made.origin(chunk)) is not None:
+            return found
+        return position, chunk
 
     def close(self) -> None:
         """End as the stream did; before the stream's end it is the application that stopped."""
@@ -148,6 +163,11 @@ class _State:
             return
         before = self._link.parsed or self._link.tap
         self._close((before.end if before is not None else None) or "cancelled")
+
+    def _record_failure(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
+        """Of an event that was reported before only a failure is news."""
+        if result not in _TAKEN_UP:
+            self._record(position, reading, result, parts, detail)
 
     def _record(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
         try:

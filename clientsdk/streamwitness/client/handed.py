@@ -83,6 +83,13 @@ class Handed:
             return MISSING
         return MISSING if self._forgot_shared and _is_shared(item) else entry.position
 
+    def last(self) -> Any:
+        """The object handed on last, as long as it lives; else None."""
+        if not self._kept:
+            return None
+        _, entry = self._kept[-1]
+        return entry.item if entry.reference is None else entry.reference()
+
     def _forget(self) -> None:
         """The oldest goes; one that was handed on again since stays ambiguous until the last time is forgotten."""
         key, entry = self._kept.popleft()
