@@ -28,19 +28,17 @@ from streamwitness import faults
 from streamwitness import runtime as process
 from streamwitness.backlog import MOST_BYTES
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
-from streamwitness.framing import framing_of
 from streamwitness.runtime import Runtime
 from streamwitness.selection import chosen, is_stream
-from streamwitness.semconv import FIRST_NUMBER, LINKED, STAMPED, Stamp
 from streamwitness.stamping import stamp_reader
 
-from .asgi import App, Header, Message, Receive, Scope, Send, announced, fixed, stripped, value_of
+from .asgi import App, Header, Message, Receive, Scope, Send, announced, stripped, value_of
 from .asked import Asked, asked_for
 from .context import bound
 from .lifespan import flushing
+from .numbering import Numbering
 from .receiving import SharedReceive
-from .replay import Kept, Replay, Shelf
-from .stamp import Rewriter, rewriter
+from .replay import Replay, Shelf
 
 if TYPE_CHECKING:
     from streamwitness.observer import BodyObserver
@@ -116,8 +114,8 @@ class _Answer:
     """One request and its answer, between the app's `send` and the server's."""
 
     __slots__ = (
-        "_cut", "_decode", "_exchange", "_final", "_kept", "_observer", "_open", "_receive", "_request", "_rewriter",
-        "_scope", "_send", "_shelf", "_stamp", "_timer",
+        "_decode", "_exchange", "_final", "_numbering", "_observer", "_open", "_receive", "_request", "_scope", "_send",
+        "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -135,17 +133,13 @@ class _Answer:
         self._receive = SharedReceive(receive, self._disconnected)
         self._send = send
         self._open = open_answers
-        self._shelf = shelf
+        self._numbering = Numbering(
+            request, scope, self._receive, shelf, on_continued=self._continued, complete=self._complete
+        )
         self._observer: BodyObserver | None = None
         self._decode: Decoder | None = None
-        self._stamp: Stamp = "none"
-        self._rewriter: Rewriter | None = None
-        self._kept: Kept | None = None
-        self._cut = False  # another request continues this answer: what reads it here gets no more
         self._final = False
         self._timer: asyncio.TimerHandle | None = None
-        if request.follower is not None:
-            request.follower.on_taken = self._taken
 
     async def run(self, app: App) -> None:
         """Let the app answer; what it raises goes on unchanged."""
@@ -162,32 +156,31 @@ class _Answer:
                 self.close(*(("eof",) if self._final else ("raised", "no final body")))
             finally:
                 self._receive.stop()
-                if self._kept is not None:
-                    self._kept.ended()
+                self._numbering.ended()
 
     async def send(self, message: Message) -> None:
         """The app's `send`: on to the server first, only then a look at it."""
-        kind = message["type"]
+        kind, numbering = message["type"], self._numbering
         if kind == "http.response.start":
             message = self._start(message)
         elif kind == "http.response.body":
             # before it is sent: the disconnect that servers report once it is out is nothing
             self._final = self._final or not message.get("more_body", False)
-            if self._rewriter is not None:
-                message = self._numbered(self._rewriter, message)
+            if numbering.rewriter is not None:
+                message = numbering.passing(numbering.rewriter, message, last=self._final)
         piece = message.get("body", b"")  # a middleware outside may put another into the message (Starlette's GZip)
-        if self._kept is not None and self._kept.detached:
-            await self._kept.drained()
+        if numbering.is_held:
+            await numbering.drained()
             if self._observer is not None:  # its record is closed: only for whether the answer becomes complete
                 self._observer.feed(piece)
             return
-        if self._cut:  # what comes now would stand behind a hole
+        if numbering.is_continued:  # what comes now would stand behind a hole
             return
         try:
             await self._send(message)
         except OSError:
             self._lost("send failed")
-            if self._kept is None:
+            if not numbering.is_kept:
                 raise
         if self._observer is not None:
             self._sent(self._observer, kind, piece)
@@ -200,7 +193,7 @@ class _Answer:
         legs = self._exchange.leg_ids()
         observer = self._observer
         if observer is not None and not observer.recorder.closed:
-            extra = self._identified()
+            extra = self._numbering.attributes()
             self._exchange.backlog.last(lambda: observer.close(end, detail, legs=legs, extra=extra))
 
     def _start(self, message: Message) -> Message:
@@ -214,20 +207,18 @@ class _Answer:
                 kept = self._named(kept)
             return message if kept == headers else {**message, "headers": kept}
         except Exception as error:
-            self._rewriter = None  # what the head does not speak of is not put into the body
-            if self._kept is not None:
-                self._kept.give_up()
+            self._numbering.abandon()
             faults.fault("gateway.response", error)
             return message
 
     def _begin(self, headers: list[Header]) -> list[Header]:
         exchange, request = self._exchange, self._request
-        self._stamp = self._stamping(headers)
+        self._numbering.begin(headers)
         head = self._named(headers)
         self._observer = exchange.egress(self._scope["path"], value_of(headers, b"content-type"))
         if self._observer is not None:
             self._open.add(self)
-            self._observer.stamp = stamp_reader(exchange.identity.exchange, self._stamp)
+            self._observer.stamp = stamp_reader(exchange.identity.exchange, self._numbering.kind)
             if request.follower is not None:
                 self._observer.rest = request.follower.complete
             self._look_through(self._observer, value_of(headers, b"content-encoding"))
@@ -241,60 +232,10 @@ class _Answer:
             exchange.identity,
             with_key=request.header is not None and request.header.key and exchange.identity.sampled,
             cross_origin=exchange.announced and bool(value_of(self._scope["headers"], b"origin")),
-            stamp=self._stamp,
+            stamp=self._numbering.kind,
             first=request.follower.first if request.follower is not None else 0,
             linked=request.linked,
         )
-
-    def _stamping(self, headers: list[Header]) -> Stamp:
-        """How the events of this answer are numbered; sets up what numbers them, and what keeps them."""
-        exchange, scope = self._exchange, self._scope
-        if self._request.follower is not None:
-            return self._request.follower.kind
-        settings = exchange.runtime.settings
-        allowed = settings.mode == "stamp" and chosen(scope["path"], settings.stamp_paths, ()) and not fixed(headers)
-        kind = exchange.asked if allowed else "none"
-        framing = framing_of(scope["path"], value_of(headers, b"content-type")) or ""
-        self._rewriter = rewriter(exchange.identity.exchange, kind, framing)
-        if self._rewriter is None:
-            return "none"
-        if self._shelf is not None and not self._receive.gone:
-            self._keep(self._shelf.keep(exchange.identity, kind, headers, scope))
-        return kind
-
-    def _keep(self, kept: Kept | None) -> None:
-        if kept is not None:
-            self._kept = kept
-            kept.on_taken, kept.on_give_up, kept.complete = self._taken, self._given_up, self._complete
-            self._receive.hold()
-
-    def _numbered(self, numbers: Rewriter, message: Message) -> Message:
-        """The app's message with the stamps in its piece of the body; as many messages go out as came in."""
-        body = numbers.feed(message.get("body", b""), last=self._final)
-        if self._kept is not None:
-            self._remember(self._kept, numbers, body)
-        return {**message, "body": body}
-
-    def _remember(self, kept: Kept, numbers: Rewriter, body: bytes) -> None:
-        """Keep this piece for a client that comes back; where that fails, nobody can."""
-        try:
-            kept.write(body, numbers.ends, over=self._final)
-            if not numbers.intact:
-                kept.give_up()
-        except Exception as error:
-            self._given_up()
-            faults.fault("gateway.replay", error)
-
-    def _identified(self) -> dict[str, Any]:
-        """What the closing block says of the stream's identity beside its ids."""
-        follower, numbers = self._request.follower, self._rewriter
-        stamped = self._stamp if follower is not None or (numbers is not None and numbers.intact) else "none"
-        known = (
-            (STAMPED, stamped if stamped != "none" else None),
-            (FIRST_NUMBER, follower.first if follower is not None else None),
-            (LINKED, self._request.linked or None),
-        )
-        return {name: value for name, value in known if value is not None}
 
     def _look_through(self, observer: BodyObserver, content_encoding: str) -> None:
         """Decode what a middleware inside has encoded; where that cannot be, the point is unknown."""
@@ -360,25 +301,16 @@ class _Answer:
     def _lost(self, detail: str = "") -> None:
         """The client has gone before the answer was over; it may come back."""
         self.close("disconnected", detail)
-        if self._kept is not None:
-            self._kept.detach()
-        if self._request.follower is not None:
-            self._request.follower.leave()
+        self._numbering.left()
 
-    def _taken(self) -> None:
+    def _continued(self) -> None:
         """Another request continues this answer: whoever reads it here is no longer given any."""
-        self._cut = True
         self.close("disconnected", "continued by another request")
 
     def _complete(self) -> bool:
         self._exchange.backlog.settle()
         profile = self._observer.profile if self._observer is not None else None
         return profile is not None and profile.complete is True
-
-    def _given_up(self) -> None:
-        """Nobody can come back any more: the app is on its own with its server again."""
-        self._kept = None
-        self._receive.release(gone=self._cut)
 
 
 def _nothing(_: Buffer) -> Iterator[bytes]:

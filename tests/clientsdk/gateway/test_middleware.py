@@ -505,7 +505,16 @@ async def test_an_observer_that_raises_harms_nobody(
 
 
 @pytest.mark.parametrize(
-    "broken", ["asked_for", "announced", "rewriter", "Shelf.keep", "stamp_reader", "decoder", "SharedReceive.watch"]
+    "broken",
+    [
+        "middleware.asked_for",
+        "middleware.announced",
+        "numbering.rewriter",
+        "middleware.Shelf.keep",
+        "middleware.stamp_reader",
+        "middleware.decoder",
+        "middleware.SharedReceive.watch",
+    ],
 )
 async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     """Whichever of our steps fails, the app is called and its answer passes."""
@@ -513,7 +522,7 @@ async def test_a_fault_of_the_hook_itself_harms_nobody(monkeypatch: pytest.Monke
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("canary")
 
-    monkeypatch.setattr(f"streamwitness.gateway.middleware.{broken}", fail)
+    monkeypatch.setattr(f"streamwitness.gateway.{broken}", fail)
     asking = [(b"stream-witness", format_request(STREAM, ("wire", "parsed"), "id").encode())]
     with faults.quiet():
         for mode, headers in (("observe", ANNOUNCED), ("stamp", asking)):
