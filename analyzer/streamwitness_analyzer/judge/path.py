@@ -166,8 +166,10 @@ def _put_right(path: Path, before: Record, applied: Record, hop: Hop) -> bool:
     if leg is None or not hop.changes or any(change.kind != "reorder" for change in hop.changes):
         return False
     sent, handed = View(leg, "semantic"), View(before, "semantic")
+    if not (sent.whole and handed.whole) or list(handed.values) == list(sent.values):
+        return False  # nothing is known to have been put wrong
     known = dict(zip(handed.positions, handed.values, strict=True))
-    return sent.whole and handed.whole and sent.values == [known[p] for p in read(applied).order if p in known]
+    return list(sent.values) == [known[p] for p in read(applied).order if p in known]
 
 
 def _rejected(path: Path) -> list[Fault]:
