@@ -86,6 +86,14 @@ def test_an_order_that_the_reducer_put_right_accuses_the_one_who_broke_it(
     assert ("m" in verdict["points"][-1]["cells"]) == ("reducer" in suspects)
 
 
+def test_nothing_is_put_right_where_nothing_was_wrong() -> None:
+    """A reducer that moves equal texts of an answer in order is not cleared by it."""
+    same = answer([7] * 8)
+    parsed = handed_on(same)
+    verdict = judge(path(same, same, same, parsed, swapped(used(parsed), 3)), settled=True)
+    assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("reorder", ["reducer"])]
+
+
 def test_ignored_is_a_note() -> None:
     """Left out on purpose is no fault."""
     verdict = reduce(changed(9, result="ignored"))
