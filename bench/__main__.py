@@ -60,7 +60,8 @@ def row(figure: Figure) -> str:
     """One line of the table."""
     ratio, peer, target = "", "", ""
     if figure.ratio is not None:
-        ratio, peer = f"{figure.ratio:.1f} ×", f"{figure.peer} {_number(figure.peer_figure)}"
+        digits = 1 if figure.ratio >= 10 else 2
+        ratio, peer = f"{figure.ratio:.{digits}f} ×", f"{figure.peer} {_number(figure.peer_figure)}"
     if figure.target is not None:
         target = f"≤ {figure.target:g}" if figure.ratio is None else f"≥ {figure.target:g} ×"
     met = {None: "", True: "met", False: "MISSED"}[figure.met]
