@@ -5,6 +5,7 @@ Renew them after a wanted change:  python -m tests.e2e.golden
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import sys
@@ -36,6 +37,7 @@ def stable(result: Result) -> dict[str, Any]:
     text = _IDS.sub(lambda match: names.setdefault(match[0], f"id{len(names)}"), text)
     if result.scenario.used is None:
         text = re.sub(r"(?<![\w.])\d+", "0", text)
+        text = re.sub(r"\b0 event\b", "0 events", text)  # it was one
         text = re.sub(r'("cells": )"[^"]*"', r'\1""', text)
     return dict(json.loads(text))
 
@@ -43,6 +45,15 @@ def stable(result: Result) -> dict[str, Any]:
 def path(result: Result) -> Path:
     """Where a scenario's document is kept."""
     return FOLDER / f"{result.scenario.name}.json"
+
+
+def difference(result: Result) -> str:
+    """What is otherwise than in the document that was kept, as a unified diff; empty where nothing is."""
+    kept, found = (
+        json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True).splitlines()
+        for document in (json.loads(path(result).read_text()), stable(result))
+    )
+    return "\n".join(difflib.unified_diff(kept, found, "kept", "found", lineterm="", n=5))
 
 
 def _leave_out_ends(verdict: dict[str, Any]) -> None:
