@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -19,13 +20,19 @@ Needs = Callable[[str], AbstractContextManager[None]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reads STREAMWITNESS_REQUIRE, then forgets all our variables: a developer's own settings must not steer a test."""
+    """Reads STREAMWITNESS_REQUIRE, then forgets all our variables: a developer's own settings must not steer a test.
+
+    Nor must the way pytest was started: a shell without job control makes what it starts with `&` ignore SIGINT, and
+    the servers that tests start would inherit that.
+    """
     try:
         config.stash[_REQUIRED] = required(os.environ)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     for name in [name for name in os.environ if name.startswith("STREAMWITNESS_")]:
         del os.environ[name]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
