@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anthropic
@@ -10,7 +11,7 @@ import openai
 import pytest
 
 import streamwitness
-from streamwitness.client import instrument
+from streamwitness.client import Applied, instrument
 from streamwitness.semconv import MISSING, RESULT
 from streamwitness.testing import MemorySink
 from streamwitness_analyzer.decode import decode_otlp
@@ -24,27 +25,39 @@ pytestmark = pytest.mark.anyio
 ASK = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 
-HELPERS: dict[str, tuple[Callable[[str], Any], Any]] = {
-    "anthropic": (
-        lambda url: instrument(anthropic.Anthropic(api_key="k", base_url=url, max_retries=0)).messages.stream(**ASK),
-        stream(MESSAGES.events),
-    ),
-    "openai": (
-        lambda url: instrument(openai.OpenAI(api_key="k", base_url=url + "/v1")).chat.completions.stream(**CHAT),
-        stream(cut(BODY, 40)),
-    ),
+
+def _anthropic(url: str) -> Any:
+    return anthropic.Anthropic(api_key="k", base_url=url, max_retries=0)
+
+
+def _openai(url: str) -> Any:
+    return openai.OpenAI(api_key="k", base_url=url + "/v1", max_retries=0)
+
+
+HELPERS: dict[str, tuple[Callable[[str], Any], Callable[[Any], Any], Any]] = {
+    "anthropic": (_anthropic, lambda client: client.messages.stream(**ASK), stream(MESSAGES.events)),
+    "openai": (_openai, lambda client: client.chat.completions.stream(**CHAT), stream(cut(BODY, 40))),
     "openai responses": (
-        lambda url: instrument(openai.OpenAI(api_key="k", base_url=url + "/v1")).responses.stream(model="m", input="x"),
-        stream(RESPONSES.events),
+        _openai, lambda client: client.responses.stream(model="m", input="x"), stream(RESPONSES.events)
     ),
-}
+}  # fmt: skip
+"""Client, what is asked of it, what the server answers."""
 every = pytest.mark.parametrize("name", HELPERS)
+
+
+@contextmanager
+def asked(name: str) -> Iterator[tuple[Any, Applied]]:
+    """The helper of an instrumented client, and its report."""
+    make, ask, answer = HELPERS[name]
+    with RawServer(answer) as server, make(server.url) as client:
+        instrument(client)
+        with ask(client) as helper, streamwitness.applied(helper) as report:
+            yield helper, report
 
 
 def reported(name: str, reduce: Callable[[Any], None]) -> None:
     """All that the helper yields is reported, as README shows."""
-    ask, answer = HELPERS[name]
-    with RawServer(answer) as server, ask(server.url) as helper, streamwitness.applied(helper) as report:
+    with asked(name) as (helper, report):
         for item in helper:
             try:
                 with report.event(item):
@@ -99,8 +112,7 @@ async def test_the_async_helper_is_followed_too(sink: MemorySink) -> None:
 
 def test_an_object_of_the_applications_own_names_no_event(sink: MemorySink) -> None:
     """A copy is not what the helper made."""
-    ask, answer = HELPERS["anthropic"]
-    with RawServer(answer) as server, ask(server.url) as helper, streamwitness.applied(helper) as report:
+    with asked("anthropic") as (helper, report):
         for item in helper:
             report.report(item.model_copy())
     assert set(sink.closing("applied").columns().get("of", [MISSING])) == {MISSING}
@@ -112,8 +124,7 @@ def test_an_application_that_reports_some_of_it_accuses_nobody(
     kinds: tuple[str, ...], collected: bool, sink: MemorySink
 ) -> None:
     """It may use what it likes of a helper, as it comes or once all of it is there."""
-    ask, answer = HELPERS["anthropic"]
-    with RawServer(answer) as server, ask(server.url) as helper, streamwitness.applied(helper) as report:
+    with asked("anthropic") as (helper, report):
         items = list(helper) if collected else helper
         for item in items:
             if item.type in kinds:
