@@ -100,13 +100,13 @@ class NDJSONFramer:
         return line, length
 
     def _end_line(self, text: bytes, size: int, frames: list[Frame]) -> None:
+        if not text or text.isspace():
+            return
         if size > self._limit:
             frame = Frame(b"", b"", size, "oversize")
         else:
             text = text.removesuffix(b"\r")
             frame = _new(Frame, (b"", text, size, "", b""))
-        if not text or text.isspace():
-            return
         frames.append(frame)
         if text[0] == _OPEN and (text[-1] == _CLOSE or frame.fault):
             if self._suspicion.is_open:
