@@ -1,0 +1,121 @@
+"""What really happened to a stream, written down where it was done: deeds, passages, the ending.
+
+Nothing here knows the analyzer; `ACTS` alone uses its words, so that both can be held against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import Component, Point
+
+_LOST: Final = frozenset(("gap", "tail", "gap_or_late", "mismatch"))
+_ADDED: Final = frozenset(("duplicate", "fabricated", "extra", "mismatch"))
+_CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
+_MOVED: Final = frozenset(("reorder", "gap_or_late", "mismatch"))
+
+ACTS: Final[dict[str, frozenset[str]]] = {
+    "drop": _LOST,
+    "cut": _LOST,
+    "swallow": _LOST,
+    "refuse": _LOST | {"partial"},
+    "double": _ADDED,
+    "invent": _ADDED,
+    "foreign": _ADDED | {"cross_stream"},
+    "late": _ADDED | {"after_terminal"},
+    "move": _MOVED,
+    "alter": _CHANGED | {"misapplied"},
+    "merge": _LOST | _ADDED | _CHANGED,
+    "split": _LOST | _ADDED | _CHANGED,
+    "malform": _LOST | _ADDED | _CHANGED | {"malformed"},
+    "partial": frozenset(("partial", "altered", "misapplied")),
+    "misapply": frozenset(("misapplied", "altered", "reorder", "gap", "duplicate", "partial")),
+    "delay": frozenset(("delayed",)),
+    "keep_running": frozenset(("upstream_kept_running",)),
+    "hole": _LOST | {"altered"},
+    "ungrammatical": _LOST | _CHANGED | {"malformed", "fabricated", "duplicate"},
+}
+"""Act → kinds of finding that tell it. An act that is not listed is a mistake of the injector's (`Deed` refuses it).
+
+`drop` single events or a run, `cut` all from a place on, `swallow` an error or a terminator, `refuse` an exception in
+place of taking it, `late` an event behind the end, `hole` and `ungrammatical` what the source's own stream gives away.
+"""
+
+HARMLESS_ACTS: Final = frozenset(("delay", "keep_running"))
+"""Acts that leave the sequence as it was: seen in times only."""
+
+SOURCE_EVIDENCE: Final = frozenset(("hole", "ungrammatical", "malform", "late", "delay"))
+"""Acts of the source that its stream itself gives away; every other one nobody below the source can know."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One fault, written by an injector where it does the deed, knowing nothing of the analyzer.
+
+    `at` are positions among the events that came into the component (for what is invented: before which it came).
+    """
+
+    component: Component
+    act: str
+    at: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.act not in ACTS:
+            raise ValueError(f"unknown act {self.act!r}; known: {', '.join(ACTS)}")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What truly went into and came out of a component, as content tokens, noted by the bench itself.
+
+    Both sides are in one unit: a component that cuts the content anew notes as `before` what an honest one of its sort
+    would have handed on. `stopped`: whoever stands behind it stopped by himself, so that `after` ends where he stopped.
+    """
+
+    component: Component
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    stopped: bool = False
+
+    @property
+    def visible(self) -> bool:
+        """Whether anything that was due came out otherwise than it went in."""
+        due = self.before[: len(self.after)] if self.stopped else self.before
+        return self.after != due
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The true ending: classes of docs/design.md §7.4 that say it, and by whom (None: nobody of the five)."""
+
+    ending: frozenset[str]
+    by: str | None
+
+
+@dataclass
+class Trial:
+    """One stream: what was done to it, and the blocks that its recorders exported, before any telemetry loss."""
+
+    name: str
+    provider: str
+    gateway: str
+    client: str
+    deeds: tuple[Deed, ...]
+    passages: tuple[Passage, ...]
+    ended: Ended
+    blocks: list[Block]
+    points: frozenset[Point]
+    notes: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def guilty(self) -> frozenset[Component]:
+        """Everybody who did something, whether or not it can be known."""
+        return frozenset(deed.component for deed in self.deeds)
+
+
+def components(deeds: Iterable[Deed]) -> frozenset[Component]:
+    """Who did these."""
+    return frozenset(deed.component for deed in deeds)
