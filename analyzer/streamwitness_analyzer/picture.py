@@ -10,7 +10,7 @@ from .style import Style
 
 _TICK: Final = 10
 _UNREMARKABLE: Final = "oFcu"
-_LEGEND: Final = {"m": "out of place", "u": "not read", "?": "not known", "+": "one too many"}
+_LEGEND: Final = {"m": "out of place", "u": "not read", "?": "not known", "+": "one too many", "~": "changed"}
 _ENDS: Final = {
     "reset": "connection reset",
     "protocol_error": "connection broken",

@@ -17,12 +17,13 @@ _GLYPHS: Final = {
     "u": ("·", "."),
     "?": ("?", "?"),
     "+": ("+", "+"),
+    "~": ("≠", "*"),
     "…": ("…", "~"),
     "→": ("→", ">"),
 }
 """A cell of the verdict document → what stands in the picture, and where only ASCII can be shown."""
 
-_CELL_COLOURS: Final = {"x": "red", "m": "yellow", "+": "red", "?": "yellow", "u": "dim"}
+_CELL_COLOURS: Final = {"x": "red", "m": "yellow", "+": "red", "~": "red", "?": "yellow", "u": "dim"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import FINISH, MISSING, TERMINAL
@@ -23,6 +24,8 @@ from .view import View
 MOST: Final = 4_000
 """Longest picture; longer streams have none."""
 Pairs = list[tuple[int, int]]
+_CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
+"""Kinds by which an event is there, and says something else."""
 
 
 @dataclass(slots=True)
@@ -107,6 +110,10 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
         where[q] = column
         if column is not None:
             row[column] = "m" if q in displaced else "o"
+    for p, q, letter in _in_its_place(step, pairs):
+        column = there[p] if p < len(there) else None
+        if column is not None:
+            where[q], row[column] = column, letter
     _mark_absent(path, step, row, there)
     grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
     if step.after.point != "applied":
@@ -170,6 +177,23 @@ def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
         return [(i, i) for i in range(same)], set()
     moved = _moved(a, b, pairs)
     return sorted(pairs + moved, key=lambda pair: pair[1]), {q for _, q in moved}
+
+
+def _in_its_place(step: Step, pairs: Pairs) -> list[tuple[int, int, str]]:
+    """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
+    if step.after.point == "applied" or step.hop.status != "faulty":
+        return []
+    changed = any(change.kind in _CHANGED for change in step.hop.changes)
+    a, b = _tokens(step.before, step), _tokens(step.after, step)
+    out: list[tuple[int, int, str]] = []
+    for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
+        here, there = range(p + 1, p_end), range(q + 1, q_end)
+        for i, j in zip(here, there, strict=False):
+            if (step.before.point, i) == a[i] or (step.after.point, j) == b[j]:
+                out.append((i, j, "?"))
+            elif changed and len(here) == len(there):
+                out.append((i, j, "~"))
+    return out
 
 
 def _as_sent(step: Step) -> Pairs | None:

@@ -21,7 +21,7 @@ VERBS: Final = {
     "tail": ("lost the end from", "event"),
     "reorder": ("displaced", "event"),
     "gap_or_late": ("lost or delayed", "event"),
-    "mismatch": ("changed the sequence at", "event"),
+    "mismatch": ("changed", "event"),
     "duplicate": ("doubled", "event"),
     "fabricated": ("invented", "event"),
     "extra": ("added", "event"),
