@@ -109,9 +109,9 @@ def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]
     behind = [c for c in COMPONENTS[POINTS.index(last) :] if c not in blamed]
     unseen = [_inside(before)] if before else []
     if len(before) > 1:
-        unseen[0] += f": no point before {words.label(first)}"
+        unseen[0] += f" (no point before {words.label(first)})"
     if behind:
-        unseen.append(f"{_inside(behind)}: no point behind {words.label(last)}")
+        unseen.append(f"{_inside(behind)} (no point behind {words.label(last)})")
     return unseen
 
 

@@ -176,13 +176,13 @@ def test_verdict_is_json(name: str) -> None:
     [
         (
             path(None, ANSWER, ANSWER, handed_on(ANSWER), used(handed_on(ANSWER))),
-            ["loss inside the provider or gateway: no point before gateway out"],
+            ["loss inside the provider or gateway (no point before gateway out)"],
         ),
         (
             path(None, None, ANSWER),
             [
-                "loss inside the provider, gateway or transport: no point before client received",
-                "loss inside the parser or reducer: no point behind client received",
+                "loss inside the provider, gateway or transport (no point before client received)",
+                "loss inside the parser or reducer (no point behind client received)",
             ],
         ),
     ],
