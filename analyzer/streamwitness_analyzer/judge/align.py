@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .change import Change, Hop, Span, merged
+from .change import Change, Hop, Proof, Span, faulty, merged
 from .edits import CELLS, Edits, distance, edits
 from .open_ends import judge_open
 from .view import View, same_run
@@ -47,22 +47,39 @@ def by_counts(a: View, b: View, *, peer: bool) -> Hop:
     """Without digests counts can prove a loss or a surplus, never its place, and equal counts prove nothing."""
     if not (a.closed and b.closed and peer) or a.n == b.n:
         return Hop("unproven", reason="no digests were recorded, and counts alone prove no equality")
+    proof = Proof("by_count", a.axis)
     if a.n > b.n:
         span = (0, a.n - 1)
-        return Hop("faulty", (Change("gap", a.n - b.n, False, "before", span, span, note="by count alone"),))
+        return faulty([Change("gap", a.n - b.n, False, "before", span, span, note="by count alone")], proof)
     span = (0, b.n - 1)
-    return Hop("faulty", (Change("extra", b.n - a.n, False, "after", span, span, note="by count alone"),))
+    return faulty([Change("extra", b.n - a.n, False, "after", span, span, note="by count alone")], proof)
 
 
 def _by_order(a: View, b: View, peer: bool) -> Hop:
-    full = a.closed and peer
     x, differs = equal_prefix(a, b)
-    beyond = a.closed and b.n > a.n
-    short = peer and a.n > b.n
-    if not (full or differs or beyond or short):
+    case = _case(a, b, differs, peer)
+    if case is None:
         return _without_proof(a, b, x, peer)
-    changes = _full(a, b, x) if full else judge_open(a, b, x, differs, peer=peer)
-    return Hop("faulty", changes, prefix=x, unread=0)
+    if case != "totals":
+        return faulty(judge_open(a, b, x, differs, peer=peer), _proof(case, a, b, x, 0), prefix=x)
+    y = min(equal_suffix(a, b), a.n - x, b.n - x)
+    return faulty(_full(a, b, x, y), _proof(case, a, b, x, y), prefix=x)
+
+
+def _case(a: View, b: View, differs: int | None, peer: bool) -> str | None:
+    """Rule 2: which proof of a difference there is; None where there is none."""
+    cases = {
+        "totals": a.closed and peer,
+        "order_at_known_place": differs is not None,
+        "more_than_sent": a.closed and b.n > a.n,
+        "fewer_than_sent": peer and a.n > b.n,
+    }
+    return next((case for case, holds in cases.items() if holds), None)
+
+
+def _proof(case: str, a: View, b: View, x: int, y: int) -> Proof:
+    unheld = [view.values[x : view.n - y].count(None) for view in (a, b)]
+    return Proof(case, a.axis, x, y, (unheld[0], unheld[1]))
 
 
 def _without_proof(a: View, b: View, x: int, peer: bool) -> Hop:
@@ -92,8 +109,7 @@ def equal_suffix(a: View, b: View) -> int:
 # --------------------------------------------------------------------------- 4: both complete
 
 
-def _full(a: View, b: View, x: int) -> tuple[Change, ...]:
-    y = min(equal_suffix(a, b), a.n - x, b.n - x)
+def _full(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     if x + y == b.n:
         return (_run_lost(a, b, x),)
     if a.known(x, a.n - y) and b.known(x, b.n - y):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from .view import View
+from .view import Axis, View
 
 LOSSES: Final = frozenset(("gap", "tail", "gap_or_late"))
 """Kinds by which B has less of what A had, and nothing else."""
@@ -14,6 +15,37 @@ LOSSES: Final = frozenset(("gap", "tail", "gap_or_late"))
 Side = Literal["before", "after"]
 Span = tuple[int, int]
 """First and last place, inclusive."""
+
+
+CASES: Final = {
+    "totals": "both points have closed, the later one was not stopped, and their counts or order sums differ",
+    "order_at_known_place": "the order sums differ at a place that is known at both points",
+    "more_than_sent": "the earlier point has closed, and the later one has more events",
+    "fewer_than_sent": "the later point was not stopped, and has fewer events than the earlier one is known to have",
+    "by_count": "no digests were recorded; the counts differ",
+    "by_number": "the events came with numbers, which both points recorded",
+    "by_name": "each row at the later point names the event that it is about",
+    "by_content": "the digests of all content, or of its marked stretches, differ",
+    "by_time": "the times of one process, by its own clock",
+    "by_rows": "what single rows say of their events",
+    "envelope": "the counts of terminators, finishes or errors differ",
+}
+"""What can prove a fault (docs/design.md §7.2 rule 2) → how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Which case of `CASES` holds, and what was compared.
+
+    With an `axis` two sequences of digests were: their first `prefix` and last `suffix` places are proven equal, and of
+    those between `unheld` rows are not held, at the earlier and at the later point.
+    """
+
+    case: str = "by_rows"
+    axis: Axis | None = None
+    prefix: int = 0
+    suffix: int = 0
+    unheld: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +65,7 @@ class Change:
     placed: bool = False
     values: tuple[tuple[int, int], ...] = ()
     note: str = ""
+    proof: Proof = Proof()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +77,11 @@ class Hop:
     prefix: int = 0
     unread: int = 0
     reason: str = ""
+
+
+def faulty(changes: Iterable[Change], proof: Proof, *, prefix: int = 0, unread: int = 0) -> Hop:
+    """A hop with these changes, all of which one proof is for."""
+    return Hop("faulty", tuple(replace(change, proof=proof) for change in changes), prefix=prefix, unread=unread)
 
 
 def merged(changes: list[Change], a: View) -> tuple[Change, ...]:

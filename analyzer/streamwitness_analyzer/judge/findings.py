@@ -85,8 +85,35 @@ class Finding:
             "roles": [_role(fault.seen), _role(fault.missing)],
             "content_bytes": self.content_bytes,
             "evidence": dict(self.evidence),
+            "proof": self._proof(),
             "sentence": self.sentence,
         }
+
+    def _proof(self) -> dict[str, Any]:
+        """What was compared, so that the finding can be checked without us."""
+        proof = self.fault.change.proof
+        seen, missing = self.fault.seen, self.fault.missing
+        return {
+            "case": proof.case,
+            "axis": proof.axis,
+            "equal_prefix": proof.prefix,
+            "equal_suffix": proof.suffix,
+            "seen": _compared(seen, proof.axis, proof.unheld[0]),
+            "missing": _compared(missing, proof.axis, proof.unheld[1]),
+        }
+
+
+def _compared(record: Record, axis: Axis | None, unheld: int) -> dict[str, Any]:
+    """One side of a comparison: `unheld` are the rows between the equal ends that are lost."""
+    view = View(record, axis) if axis is not None else None
+    return {
+        "events": record.events,
+        "judged": record.total("judged"),
+        "s": f"{view.s:016x}" if view is not None and view.s is not None else None,
+        "o": f"{view.o:016x}" if view is not None and view.o is not None else None,
+        "closed": record.closed,
+        "lost_rows": unheld,
+    }
 
 
 def _role(record: Record) -> str:

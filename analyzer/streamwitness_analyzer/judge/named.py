@@ -15,7 +15,7 @@ from typing import Final
 from streamwitness.blocks import Block
 from streamwitness.semconv import MISSING, PART, PARTS, RESULT, RESULTS
 
-from .change import Change, Hop
+from .change import Change, Hop, Proof, faulty
 from .parts import CONTENT, parts_of
 from .records import Record
 from .view import View
@@ -140,7 +140,7 @@ def _as_handed(a: Record, b: Record, peer: bool) -> bool:
 def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool) -> Hop:
     unread = sum(1 for p in content if p > naming.reach) if b.closed and not peer else 0
     if changes:
-        return Hop("faulty", tuple(changes), unread=unread)
+        return faulty(changes, Proof("by_name"), unread=unread)
     if not b.closed:
         return Hop("unproven", reason="its closing block is not held")
     if naming.unnamed or naming.lost:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from streamwitness.semconv import MISSING
 
-from .change import Change, Hop
+from .change import Change, Hop, Proof, faulty
 from .named import longest_rising, runs
 from .records import Record
 from .view import View
@@ -30,7 +30,7 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
         return None
     changes = [*_missing(order, before, peer), *_again(order), *_moved(order), *_changed(order, before, after)]
     if changes:
-        return Hop("faulty", tuple(changes), prefix=min(change.span[0] for change in changes))
+        return faulty(changes, Proof("by_number"), prefix=min(change.span[0] for change in changes))
     reach = max(order, default=-1) + 1
     return Hop("intact", prefix=reach, unread=before.events - reach)
 

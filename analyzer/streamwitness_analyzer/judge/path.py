@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, Point
 
 from .attribute import Fault, Step, attribute, suspects
-from .change import Change, Hop
+from .change import Change, Hop, Proof, faulty
 from .handed import judge_handed_on
 from .named import Named, carrying, compare_named, read
 from .numbered import judge_numbered
@@ -121,9 +121,8 @@ def _transport(before: Record, after: Record, peer: bool) -> Hop:
     if hop.status != "faulty" or peer or not _rewritten(before, after):
         return hop
     span = (0, max(0, after.events - 1))
-    return Hop(
-        "faulty", (Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise"),)
-    )
+    change = Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise")
+    return faulty([change], Proof("by_rows", "payload"))
 
 
 def _rewritten(before: Record, after: Record) -> bool:
@@ -141,8 +140,9 @@ def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
     places = positions_with(before, PART["error"])
     span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
     change = Change(
-        "gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed"
-    )
+        "gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed",
+        proof=Proof("envelope"),
+    )  # fmt: skip
     return Hop("faulty", (*hop.changes, change), hop.prefix, hop.unread)
 
 
@@ -186,5 +186,6 @@ def _rejected(path: Path) -> list[Fault]:
     span = (places[0], places[-1])
     note = "rejected as " + ", ".join(sorted({path.named.rejected[p] for p in places}))
     change = Change("gap", len(places), True, "before", span, span, len(places) == span[1] - span[0] + 1, note=note)
+    change = replace(change, proof=Proof("by_name"))
     blamed = ("source", *suspects(last.before.point, "applied"))
     return [Fault(change, last.before, last.after, blamed, "narrowed")]

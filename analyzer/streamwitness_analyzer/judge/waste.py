@@ -15,7 +15,7 @@ from typing import Final
 from streamwitness.semconv import USAGE_OUTPUT
 
 from .attribute import Fault, suspects
-from .change import Change
+from .change import Change, Proof
 from .records import Exchange, Record
 
 KIND: Final = "upstream_kept_running"
@@ -55,7 +55,7 @@ def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
     note = f"{sum(row.size for row in wasted)} bytes in {len(moments) - _IN_HAND} further reads"
     if isinstance(tokens := leg.told(USAGE_OUTPUT), int):
         note += f"; the answer cost {tokens} output tokens"
-    change = Change(KIND, len(wasted), whole, "before", span, span, whole, note=note)
+    change = Change(KIND, len(wasted), whole, "before", span, span, whole, note=note, proof=Proof("by_time"))
     blamed = suspects("ingress", "egress")
     return Fault(change, leg, egress, blamed, "certain" if leg.vouched and egress.vouched else "narrowed")
 
