@@ -18,7 +18,7 @@ from streamwitness.runtime import ClientSettings
 from streamwitness.settings import NAMES, options, variable
 from streamwitness_analyzer.judge import endings, words
 from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
-from tests.docs import markdown
+from tests.docs import examples, markdown
 from tests.docs.markdown import ROOT
 from tests.docs.setups import FAULTS, LOST, SETUPS, knowledge, verdict
 from tests.docs.tables import GENERATORS, parser_of
@@ -70,6 +70,12 @@ def test_the_report_in_readme_is_what_show_prints() -> None:
 def _evidence(report: list[str]) -> list[str]:
     """Which lines of evidence there are."""
     return [line.split()[0] for line in report if re.match(r" (seen|missing|cleared|unknown) ", line)]
+
+
+@pytest.mark.parametrize("kind", words.VERBS)
+def test_every_finding_has_an_example(kind: str) -> None:
+    """What can be concluded is shown once, and the example shows it."""
+    assert kind in {finding["kind"] for finding in examples.verdict(kind)["findings"]}
 
 
 def test_every_generator_is_used() -> None:

@@ -17,13 +17,14 @@ from streamwitness.runtime import ClientSettings
 from streamwitness.settings import Option, options
 from streamwitness_analyzer.counting import METRICS
 from streamwitness_analyzer.judge import endings, words
+from streamwitness_analyzer.judge.change import CASES
 from streamwitness_analyzer.metrics import GAUGES
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
 from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
 from streamwitness_collector.metrics import OUTCOMES, Metrics
 from streamwitness_collector.otlp import REASONS
-from tests.docs import profiles
+from tests.docs import examples, profiles
 from tests.docs.markdown import ROOT, files, generated, renewed, table, ticks
 from tests.docs.setups import FAULTS, SETUPS, cell, knowledge, verdict
 
@@ -103,6 +104,10 @@ def _kind(kind: str) -> tuple[str, str]:
 
 def _notes() -> str:
     return table(("note", "the sentence"), [(f"`{kind}`", text) for kind, text in words.NOTES.items()])
+
+
+def _proofs() -> str:
+    return table(("proof", "what holds"), [(f"`{case}`", text) for case, text in CASES.items()])
 
 
 # --------------------------------------------------------------------------- reference
@@ -194,6 +199,8 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "reasons": _reasons,
     "profiles": profiles.profiles,
     "profile_details": profiles.details,
+    "proofs": _proofs,
+    "examples": examples.examples,
     "envelope_kinds": profiles.kinds,
     "envelope_problems": profiles.problems,
 }

@@ -1,0 +1,158 @@
+"""An example of each finding, as `streamwitness show` prints it: small streams with one fault, really judged.
+
+docs/verdict.md shows them. The blocks are what hooks would send (tests/analyzer/judge/build.py). tests/test_docs.py
+demands an example for every kind that can be concluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from streamwitness import rows
+from streamwitness.blocks import Block
+from streamwitness.semconv import MALFORMED
+from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.report import render
+from streamwitness_analyzer.style import Style
+from tests.analyzer.judge.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
+
+ANSWER: Final = answer(range(1, 9))
+"""Eleven events: role, eight texts, finish, terminator."""
+SDK: Final = handed_on(ANSWER)
+_SHOWN: Final = "4c1d8e2b7a9f40538d6e1f2a3b4c5d6e"
+_WIDTH: Final = 100
+
+
+@dataclass(frozen=True)
+class Example:
+    """What happened, in a sentence, and the blocks that were sent about it."""
+
+    story: str
+    blocks: Callable[[], list[Block]]
+
+
+def _without(events: Sequence[Event], *at: int) -> list[Event]:
+    return [event for i, event in enumerate(events) if i not in at]
+
+
+def _again(events: Sequence[Event], at: int) -> list[Event]:
+    return [*events[: at + 1], *events[at:]]
+
+
+def _swapped(events: Sequence[Event], at: int) -> list[Event]:
+    return [*events[:at], events[at + 1], events[at], *events[at + 2 :]]
+
+
+def _with(events: Sequence[Event], at: int, **changes: Any) -> list[Event]:
+    return [replace(event, **changes) if i == at else event for i, event in enumerate(events)]
+
+
+def _parser(parsed: Sequence[Event]) -> list[Block]:
+    return path(ANSWER, ANSWER, ANSWER, parsed, used(parsed))
+
+
+def _transport(wire: Sequence[Event]) -> list[Block]:
+    return path(ANSWER, ANSWER, wire, handed_on(wire), used(handed_on(wire)))
+
+
+def _gateway(egress: Sequence[Event]) -> list[Block]:
+    return path(ANSWER, egress, egress, handed_on(egress), used(handed_on(egress)))
+
+
+def _cut(wire: Sequence[Event]) -> list[Block]:
+    """The client's connection was reset; the gateway had sent everything."""
+    seen = handed_on(wire)
+    ended = {
+        "wire": How("wire", end="reset", complete=False),
+        "parsed": How("parsed", delivers=DELIVERED_BY_SDK, end="reset", complete=False),
+        "applied": How("applied", of="parsed", end="reset"),
+    }
+    return path(ANSWER, ANSWER, wire, seen, used(seen), **ended)
+
+
+def _half_told(wire: Sequence[Event], *lost: tuple[str, int], end: str = "eof") -> list[Block]:
+    """Gateway out and the client's bytes, in blocks of four events, some of which are lost on their way to us."""
+    hows = {"egress": How("egress", size=4), "wire": How("wire", end=end, size=4)}
+    blocks = path(None, ANSWER, wire, expected=("egress", "wire"), **hows)
+    return [block for block in blocks if (block.point, block.index) not in lost]
+
+
+def _raised(events: Sequence[Event], at: int, result: str) -> list[Event]:
+    return [replace(e, result=result) if i == at else e for i, e in enumerate(used(events))]
+
+
+def _finished_for_it() -> list[Block]:
+    made_up = [*ANSWER[:6], ANSWER[-1]]
+    return path(ANSWER[:6], made_up, made_up, ingress=How("ingress", leg=0, end="reset", complete=False))
+
+
+def _unreadable(at: int) -> list[Block]:
+    broken = _with(ANSWER, at, text=0, parts=MALFORMED, result="malformed", payload=1)
+    blocks = path(ANSWER, broken, broken)
+    for block in blocks:
+        block.totals["malformed"] = int(block.point != "ingress")
+    return blocks
+
+
+def _read_on(sent: int) -> list[Block]:
+    """The client is gone after a millisecond; each event is read a millisecond after the one before."""
+    hows = {"ingress": How("ingress", leg=0), "egress": How("egress", legs=(LEG,), end="disconnected")}
+    ingress, egress = path(ANSWER, ANSWER[:sent], None, **hows)
+    columns = {name: list(values) for name, values in ingress.columns().items()}
+    columns |= {"t": [1_000 * max(0, i - sent + 2) for i in range(len(ANSWER))], "bytes": [80] * len(ANSWER)}
+    timed = rows.encode(columns, len(ANSWER))
+    return [replace(ingress, rows=timed, start_ns=0), replace(egress, end_ns=1_000_000)]
+
+
+EXAMPLES: Final[dict[str, Example]] = {
+    "gap": Example("A parser dropped an event and said nothing.", lambda: _parser(_without(SDK, 5))),
+    "tail": Example("A proxy behind the gateway reset the connection.", lambda: _cut(ANSWER[:6])),
+    "reorder": Example("A gateway with two workers swapped two events.", lambda: _gateway(_swapped(ANSWER, 4))),
+    "duplicate": Example("A proxy sent an event twice.", lambda: _transport(_again(ANSWER, 4))),
+    "fabricated": Example(
+        "The provider broke off; the gateway finished the answer as if nothing had happened.",
+        lambda: _finished_for_it(),
+    ),
+    "corrupt": Example("A proxy changed bytes of an event on its way.", lambda: _transport(_with(ANSWER, 3, text=77))),
+    "altered": Example(
+        "A gateway decoded text piece by piece and broke a letter.", lambda: _gateway(_with(ANSWER, 3, text=77))
+    ),
+    "malformed": Example("A gateway cut an event in two; nobody can read the halves.", lambda: _unreadable(3)),
+    "partial": Example(
+        "The application used the first of two texts in an event.",
+        lambda: path(ANSWER, ANSWER, ANSWER, SDK, _raised(SDK, 4, "partial")),
+    ),
+    "gap_or_late": Example(
+        "The client stopped reading; before that an event had not come, and would perhaps have come later.",
+        lambda: _half_told(_without(ANSWER[:9], 3), end="cancelled"),
+    ),
+    "extra": Example(
+        "More came than was sent; a record of what was sent is lost, so copies and inventions look alike.",
+        lambda: _half_told([*ANSWER[:6], Event(71), Event(72), *ANSWER[6:]], ("egress", 1), ("wire", 1)),
+    ),
+    "mismatch": Example(
+        "An event was exchanged for another; the record of the place is lost, the totals are not.",
+        lambda: _half_told(_with(ANSWER, 5, text=77), ("wire", 1)),
+    ),
+    "upstream_kept_running": Example(
+        "The client went away; the gateway went on reading, and paying for, what nobody would get.", lambda: _read_on(5)
+    ),
+}
+"""Kind → its example."""
+
+
+def verdict(kind: str) -> dict[str, Any]:
+    """The document of an example."""
+    return judge(EXAMPLES[kind].blocks(), settled=True)
+
+
+def examples() -> str:
+    """Every example as Markdown."""
+    return "\n".join(_example(kind) for kind in EXAMPLES)
+
+
+def _example(kind: str) -> str:
+    report = render(verdict(kind) | {"stream": _SHOWN}, Style(colour=False, width=_WIDTH, ascii=False))
+    return f"**`{kind}`** {EXAMPLES[kind].story}\n\n```text\n{report}\n```\n"
