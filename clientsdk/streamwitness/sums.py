@@ -68,6 +68,14 @@ def power(i: int) -> int:
     return _powers[i]
 
 
+def powers(start: int, stop: int) -> list[int]:
+    """R^start … R^(stop − 1) mod P."""
+    if stop > 1_000_000:
+        return [power(i) for i in range(start, stop)]
+    power(stop)
+    return _powers[start:stop]
+
+
 class Sums:
     """S and O of digests that come run by run."""
 

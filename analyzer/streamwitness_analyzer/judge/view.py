@@ -8,12 +8,16 @@ sums of every prefix that the blocks prove.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
+from itertools import accumulate
+from operator import mul
 from typing import Final, Literal
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import MISSING
-from streamwitness.sums import P, mix, power
+from streamwitness.sums import P, mixes, power, powers
 
 from .records import Record
 
@@ -68,6 +72,11 @@ class View:
         return self.opened.prefix
 
     @property
+    def sums(self) -> list[int | None]:
+        """S of the first k places, likewise."""
+        return self.opened.sums
+
+    @property
     def positions(self) -> list[int | None]:
         """The event position of each place; None where it is not known."""
         return self.opened.positions
@@ -91,18 +100,22 @@ class View:
         """Whether every row is held."""
         return self.known(0, self.n)
 
+    def filled(self, start: int, values: Sequence[int], content: Mapping[int, int]) -> View:
+        """This view with a lost run known after all; `content` has the sizes of such of its values as are known."""
+        view = View(self.record, self.axis)
+        view.opened = self.opened.filled(start, values, content)
+        return view
+
 
 class Opened:
     """The rows of a view, and the sums of its prefixes (internal: use the view)."""
 
     def __init__(self, view: View) -> None:
         self.values: list[int | None] = [None] * view.n
-        self.prefix: list[int | None] = [None] * (view.n + 1)
+        self.prefix: list[int | None] = [0, *[None] * view.n]
         self.positions: list[int | None] = list(range(view.n)) if view.axis == "payload" else [None] * view.n
         self.content: dict[int, int] = {}
-        self.prefix[0] = 0
-        self._sum_s: list[int | None] = [None] * (view.n + 1)
-        self._sum_s[0] = 0
+        self.sums: list[int | None] = [0, *[None] * view.n]
         self._axis = view.axis
         self._witness = view.record.witness
         for block in view.record.blocks:
@@ -111,43 +124,60 @@ class Opened:
     def _read(self, block: Block, s: int | None, o: int | None) -> None:
         end = block.totals[_COUNTER[self._axis]]
         self._know(end, s, o)
-        rows = self._rows(block, end)
-        place = end - len(rows)
-        for i, (position, digest) in enumerate(rows):
-            self.positions[place + i] = position
-            self.values[place + i] = digest
-        for i in range(len(rows) - 1, -1, -1):
-            digest = rows[i][1]
-            if digest is None or s is None or o is None:
-                return
-            m = mix(digest)
-            s, o = (s - m) % P, (o - m * power(place + i)) % P
-            self._know(place + i, s, o)
+        positions, digests = self._rows(block, end)
+        start = end - len(digests)
+        self.positions[start:end] = positions
+        self.values[start:end] = digests
+        known = digests[len(digests) - next((i for i, d in enumerate(reversed(digests)) if d is None), len(digests)) :]
+        if known and s is not None and o is not None:
+            self._sum(end - len(known), [d for d in known if d is not None], s, o)
+
+    def _sum(self, start: int, digests: Sequence[int], s: int, o: int) -> None:
+        """The sums before each of these digests, from those behind the last one."""
+        mixed = mixes(digests)
+        weighed = list(map(mul, mixed, powers(start, start + len(digests))))
+        before_s, before_o = (s - sum(mixed)) % P, (o - sum(weighed)) % P
+        self._know(start, before_s, before_o)
+        end = start + len(digests)
+        self.sums[start:end] = [k % P for k in accumulate(mixed[:-1], initial=before_s)]
+        self.prefix[start:end] = [k % P for k in accumulate(weighed[:-1], initial=before_o)]
+
+    def filled(self, start: int, values: Sequence[int], content: Mapping[int, int]) -> Opened:
+        """A copy in which these rows are known; the sums behind the last of them must be."""
+        other = copy(self)
+        other.values, other.prefix, other.sums = self.values[:], self.prefix[:], self.sums[:]
+        other.content = {value: content[value] for value in values if value in content} | self.content
+        end = start + len(values)
+        other.values[start:end] = values
+        s, o = self.sums[end], self.prefix[end]
+        if s is not None and o is not None:
+            other._sum(start, values, s, o)
+        return other
 
     def _know(self, place: int, s: int | None, o: int | None) -> None:
         """Note a prefix's sums; a prefix that is known twice must be known alike."""
-        for table, value in ((self._sum_s, s), (self.prefix, o)):
+        for table, value in ((self.sums, s), (self.prefix, o)):
             if value is None:
                 continue
             if table[place] is not None and table[place] != value:
                 raise ContradictionError(self._witness)
             table[place] = value
 
-    def _rows(self, block: Block, end: int) -> list[tuple[int, int | None]]:
-        """(event position, digest) of the block's places; empty unless all of the block's rows are held."""
+    def _rows(self, block: Block, end: int) -> tuple[Sequence[int], list[int | None]]:
+        """Event position and digest of each of the block's places; nothing unless all of its rows are held."""
         if block.rows is None or block.position + block.row_count != block.totals["events"]:
-            return []
+            return (), []
         columns = block.columns()
+        here = range(block.position, block.position + block.row_count)
         digests = columns.get(self._axis) or [MISSING] * block.row_count
-        for digest, size in zip(digests, columns.get("content") or [0] * block.row_count, strict=True):
-            if digest != MISSING:
-                self.content[digest] = size
+        self.content |= zip(digests, columns.get("content") or [0] * block.row_count, strict=True)
+        self.content.pop(MISSING, None)
         if self._axis == "payload":
-            return [(block.position + i, None if d == MISSING else d) for i, d in enumerate(digests)]
-        rows: list[tuple[int, int | None]] = [(block.position + i, d) for i, d in enumerate(digests) if d != MISSING]
-        if len(rows) > end:
+            return here, [None if d == MISSING else d for d in digests]
+        judged = [(position, d) for position, d in zip(here, digests, strict=True) if d != MISSING]
+        if len(judged) > end:
             raise ContradictionError(self._witness)
-        return rows
+        return [position for position, _ in judged], [d for _, d in judged]
 
 
 def run_sum(view: View, start: int, length: int) -> int | None:
