@@ -22,6 +22,7 @@ P: Final = (1 << 61) - 1
 R: Final = 0x1B873593A5A5F1D7 % P
 
 _FACTORS: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_INVERSES: Final = tuple(pow(factor, -1, 1 << 64) for factor in _FACTORS)
 _OFFSET: Final = 0x1234567
 _MASK: Final = (1 << 64) - 1
 _LANE: Final = struct.Struct("<Q8x")
@@ -39,6 +40,22 @@ def mix(digest: int) -> int:
     z = ((z ^ (z >> 30)) * second) & _MASK
     z = ((z ^ (z >> 27)) * third) & _MASK
     return (z ^ (z >> 31)) % P or 1
+
+
+def unmix(mixed: int) -> int | None:
+    """The 32-bit digest that is mixed to this (taken mod P); None where none is."""
+    for z in range(mixed % P, _MASK + 1, P):
+        z = _unshifted(z, 31) * _INVERSES[2] & _MASK
+        z = _unshifted(z, 27) * _INVERSES[1] & _MASK
+        digest = (_unshifted(z, 30) - _OFFSET) * _INVERSES[0] & _MASK
+        if digest >> 32 == 0:
+            return digest
+    return None
+
+
+def _unshifted(z: int, by: int) -> int:
+    """What z ^ (z >> by) was made of, for 64 bits and 22 ≤ by."""
+    return z ^ (z >> by) ^ (z >> 2 * by)
 
 
 def mixes(digests: Sequence[int]) -> list[int]:

@@ -65,10 +65,10 @@ def suspects(seen: Point, missing: Point, cleared: frozenset[Component] = frozen
 
 
 def attribute(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
-    """Faults of one path with their suspects, and its steps after unproven ones were bridged (§7.2 rule 9)."""
+    """Faults of one path with their suspects, and its steps after unproven ones were bridged (§7.2 rule 10)."""
     faults = [_fault(step.before, step.after, change) for step in steps for change in step.hop.changes]
     faults = _contradicted(steps, faults)
-    bridged, more = _bridge(steps)
+    bridged, more = around_unproven(steps)
     return bridged, faults + more
 
 
@@ -106,11 +106,11 @@ def _take_back(first: Step, second: Step) -> bool:
     return any(a.counts[v] > x.counts[v] and c.counts[v] > y.counts[v] for v in added)
 
 
-# --------------------------------------------------------------------------- rule 9
+# --------------------------------------------------------------------------- rule 10
 
 
-def _bridge(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
-    """Compare the points around an unproven hop; an intact neighbour makes certain what is otherwise narrowed."""
+def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
+    """Rule 10: compare the points around an unproven hop; an intact neighbour makes certain what else is narrowed."""
     out, faults = list(steps), []
     for i in range(len(steps) - 1):
         one, two = out[i], out[i + 1]

@@ -190,7 +190,8 @@ def _content(fault: Fault) -> int | None:
     before, after = _views(fault.seen, fault.missing)
     view = before if change.side == "before" else after
     if change.values:
-        return sum(count * view.content.get(value, 0) for value, count in change.values)
+        sizes_ = [count * view.content[value] for value, count in change.values if value in view.content]
+        return sum(sizes_) if len(sizes_) == len(change.values) else None
     if not change.placed:
         return None
     low, high = change.span

@@ -19,7 +19,7 @@ from .view import View
 
 
 def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
-    """The hop by its numbers; None where they do not tell everything."""
+    """Rule 9: the hop by its numbers; None where they do not tell everything."""
     first = before.first_number
     if first is None or before.held != "full" or after.held != "full":
         return None

@@ -28,7 +28,7 @@ def judge_open(a: View, b: View, x: int, differs: int | None, *, peer: bool) -> 
     if not changes and peer and a.n > b.n:
         span = (x, a.n - 1)
         changes.append(Change("gap", a.n - b.n, False, "before", span, (0, a.n - 1), note="at least, by count"))
-    if not changes and a.closed and b.n > a.n:
+    if not changes and may_tell_additions(a) and b.n > a.n:
         span = (min(x, b.n - 1), b.n - 1)
         changes.append(Change("extra", b.n - a.n, False, "after", span, (0, b.n - 1), note="at least, by count"))
     if not changes:
@@ -56,9 +56,14 @@ def _missing(a: View, b: View, x: int, peer: bool) -> list[Change]:
     return out
 
 
+def may_tell_additions(a: View) -> bool:
+    """Rule 7: what A had is known to the end only where its closing block is held; else more may have come from it."""
+    return a.closed
+
+
 def _surplus(a: View, b: View, x: int) -> list[Change]:
     """Digests of which B has more copies than the whole of A can hold."""
-    if not a.closed:
+    if not may_tell_additions(a):
         return []
     there = Counter(v for v in a.values if v is not None)
     unknown = a.n - there.total()
