@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -16,7 +16,8 @@ Side = Literal["before", "after"]
 Span = tuple[int, int]
 """First and last place, inclusive."""
 
-
+MOST: Final = 64
+"""Changes of one hop that are told one by one."""
 CASES: Final = {
     "totals": "both points have closed, the later one was not stopped, and their counts or order sums differ",
     "order_at_known_place": "the order sums differ at a place that is known at both points",
@@ -84,27 +85,42 @@ def faulty(changes: Iterable[Change], proof: Proof, *, prefix: int = 0, unread: 
     return Hop("faulty", tuple(replace(change, proof=proof) for change in changes), prefix=prefix, unread=unread)
 
 
-def merged(changes: list[Change], a: View) -> tuple[Change, ...]:
-    """Neighbouring changes of one kind as one: a run of lost events is one fault, told once."""
-    out: list[Change] = []
+def merged(changes: Sequence[Change], a: View) -> tuple[Change, ...]:
+    """Neighbouring changes of one kind as one: a run of lost events is one fault, told once.
+
+    Of very many, all of a kind are told as one: a stream that was garbled throughout is no list of events.
+    """
+    runs: list[list[Change]] = []
+    end = 0
     for change in sorted(changes, key=lambda c: (c.side, c.kind, c.span, c.values)):
-        last = out[-1] if out else None
-        if last and (last.kind, last.side) == (change.kind, change.side) and change.span[0] <= last.span[1] + 1:
-            out[-1] = _joined(last, change)
+        last = runs[-1][-1] if runs else None
+        alike = last is not None and (last.kind, last.side) == (change.kind, change.side)
+        if alike and (len(changes) > MOST or change.span[0] <= end + 1):
+            runs[-1].append(change)
+            end = max(end, change.span[1])
         else:
-            out.append(change)
-    return tuple(_tail_or_gap(change, a) for change in out)
+            runs.append([change])
+            end = change.span[1]
+    return tuple(_tail_or_gap(_joined(run), a) for run in runs)
 
 
-def _joined(one: Change, two: Change) -> Change:
-    span = (one.span[0], max(one.span[1], two.span[1]))
-    values = tuple(sorted((Counter(dict(one.values)) + Counter(dict(two.values))).items()))
-    copies = (min(one.copies[0], two.copies[0]), max(one.copies[1], two.copies[1]))
-    count = one.count + two.count
-    placed = one.placed and two.placed and span[1] - span[0] + 1 == count
+def _joined(run: Sequence[Change]) -> Change:
+    if len(run) == 1:
+        return run[0]
+    span, copies = _hull([change.span for change in run]), _hull([change.copies for change in run])
+    values: Counter[int] = Counter()
+    for change in run:
+        values.update(dict(change.values))
+    count = sum(change.count for change in run)
+    placed = all(change.placed for change in run) and span[1] - span[0] + 1 == count
+    exact = all(change.exact for change in run)
     return replace(
-        one, count=count, exact=one.exact and two.exact, span=span, copies=copies, placed=placed, values=values
+        run[0], count=count, exact=exact, span=span, copies=copies, placed=placed, values=tuple(sorted(values.items()))
     )
+
+
+def _hull(spans: Sequence[Span]) -> Span:
+    return min(low for low, _ in spans), max(high for _, high in spans)
 
 
 def _tail_or_gap(change: Change, a: View) -> Change:

@@ -155,8 +155,10 @@ class _Window:
 
 def copies_of(view: View, values: Collection[int]) -> Span:
     """Rule 8: first and last place that has one of these digests, or may have it."""
-    places = [i for i, v in enumerate(view.values) if v is None or v in values]
-    return (places[0], places[-1]) if places else (0, max(0, view.n - 1))
+    hulls = [view.hulls[value] for value in (*values, None) if value in view.hulls]
+    if not hulls:
+        return (0, max(0, view.n - 1))
+    return min(first for first, _ in hulls), max(last for _, last in hulls)
 
 
 def surplus_kind(a: View, b: View, value: int, more: int) -> str:

@@ -6,13 +6,15 @@ additions are claimed only against the whole of A.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from math import ceil, log
 from typing import Final
 
 from streamwitness.sums import P, power
 
-from .change import Change, merged
+from .change import Change, Span, merged
 from .view import View, run_sum
 
 _CHANCE: Final = 14.0
@@ -40,19 +42,30 @@ def judge_open(a: View, b: View, x: int, differs: int | None, *, peer: bool) -> 
 
 def _missing(a: View, b: View, x: int, peer: bool) -> list[Change]:
     """Digests of which B has fewer copies than A, among those that were due at B."""
-    due = a.n if peer else anchor(a, b)
-    here = Counter(v for v in b.values if v is not None)
-    unknown = b.n - here.total()
+    unknown = b.n - b.counts.total()
+    kind = "gap" if peer else "gap_or_late"
     out = []
-    for value, count in Counter(v for v in a.values[:due] if v is not None).items():
-        missing = count - here[value] - unknown
+    for value, places in _places(a.values[: a.n if peer else anchor(a, b)]).items():
+        missing = len(places) - b.counts[value] - unknown
         if missing > 0:
-            copies = _places(a, value, 0, due)
-            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
-            hull = (copies[0], copies[-1])
-            kind = "gap" if peer else "gap_or_late"
-            placed = len(copies) == missing and hull == span
+            span, hull = _behind(places, x), (places[0], places[-1])
+            placed = len(places) == missing and hull == span
             out.append(Change(kind, missing, False, "before", span, hull, placed, ((value, missing),)))
+    return out
+
+
+def _surplus(a: View, b: View, x: int) -> list[Change]:
+    """Digests of which B has more copies than the whole of A can hold."""
+    if not may_tell_additions(a):
+        return []
+    unknown = a.n - a.counts.total()
+    out = []
+    for value, places in _places(b.values).items():
+        more = len(places) - a.counts[value] - unknown
+        if more > 0:
+            kind = "duplicate" if a.counts[value] else "extra" if unknown else "fabricated"
+            hull = (places[0], places[-1])
+            out.append(Change(kind, more, False, "after", _behind(places, x), hull, False, ((value, more),)))
     return out
 
 
@@ -61,25 +74,19 @@ def may_tell_additions(a: View) -> bool:
     return a.closed
 
 
-def _surplus(a: View, b: View, x: int) -> list[Change]:
-    """Digests of which B has more copies than the whole of A can hold."""
-    if not may_tell_additions(a):
-        return []
-    there = Counter(v for v in a.values if v is not None)
-    unknown = a.n - there.total()
-    out = []
-    for value, count in Counter(v for v in b.values if v is not None).items():
-        more = count - there[value] - unknown
-        if more > 0:
-            copies = _places(b, value, 0, b.n)
-            span = (min(p for p in copies if p >= min(x, copies[-1])), copies[-1])
-            kind = "duplicate" if value in there else "extra" if unknown else "fabricated"
-            out.append(Change(kind, more, False, "after", span, (copies[0], copies[-1]), False, ((value, more),)))
-    return out
+def _places(values: Sequence[int | None]) -> dict[int, list[int]]:
+    """Digest → where it stands, in order."""
+    found: dict[int, list[int]] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            found.setdefault(value, []).append(place)
+    return found
 
 
-def _places(view: View, value: int, start: int, stop: int) -> list[int]:
-    return [i for i in range(start, stop) if view.values[i] == value]
+def _behind(places: Sequence[int], x: int) -> Span:
+    """The places that are not proven equal; the last one if all are."""
+    first = bisect_left(places, min(x, places[-1]))
+    return places[first], places[-1]
 
 
 def anchor(a: View, b: View) -> int:

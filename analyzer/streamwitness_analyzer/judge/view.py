@@ -24,7 +24,6 @@ from .records import Record
 Axis = Literal["payload", "semantic"]
 Run = tuple[int, int]
 """A half-open run of places."""
-
 _COUNTER: Final[dict[Axis, str]] = {"payload": "events", "semantic": "judged"}
 _SUMS: Final[dict[Axis, tuple[str, str]]] = {
     "payload": ("payload_s", "payload_o"),
@@ -85,6 +84,15 @@ class View:
     def counts(self) -> Counter[int]:
         """How often each known digest stands here."""
         return Counter(value for value in self.values if value is not None)
+
+    @cached_property
+    def hulls(self) -> dict[int | None, tuple[int, int]]:
+        """First and last place of each digest, and of what is not known (None)."""
+        first: dict[int | None, int] = {}
+        last = {value: place for place, value in enumerate(self.values)}
+        for place, value in enumerate(self.values):
+            first.setdefault(value, place)
+        return {value: (place, last[value]) for value, place in first.items()}
 
     @property
     def content(self) -> dict[int, int]:
