@@ -26,7 +26,7 @@ from .fill import filled
 from .known import all_known, run_lost
 from .lost_rows import rows_lost
 from .open_ends import judge_open
-from .view import View, same_run
+from .view import View, same_run, share_sizes
 
 
 def compare(a: View, b: View, *, peer: bool) -> Hop:
@@ -58,6 +58,7 @@ def by_counts(a: View, b: View, *, peer: bool) -> Hop:
 
 
 def _by_order(a: View, b: View, peer: bool) -> Hop:
+    share_sizes(a, b)
     x, differs = equal_prefix(a, b)
     case = proof_of_difference(a, b, differs, peer)
     if case is None:

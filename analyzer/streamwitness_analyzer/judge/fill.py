@@ -123,7 +123,7 @@ def _from(other: View, view: View, x: int, y: int) -> View:
         lost = _told(view, start, stop)
         found = _guessed(other, view, lost, start, stop, x, y) if lost is not None else None
         if found is not None:
-            view = view.filled(start, found, other.content)
+            view = view.filled(start, found)
     return view
 
 

@@ -190,11 +190,12 @@ def _content(fault: Fault) -> int | None:
     before, after = _views(fault.seen, fault.missing)
     view = before if change.side == "before" else after
     if change.values:
-        sizes_ = [count * view.content[value] for value, count in change.values if value in view.content]
-        return sum(sizes_) if len(sizes_) == len(change.values) else None
+        sizes = before.content | after.content
+        known = [count * sizes[value] for value, count in change.values if value in sizes]
+        return sum(known) if len(known) == len(change.values) else None
     if not change.placed:
         return None
     low, high = change.span
-    known = zip(View(view.record, "semantic").positions, View(view.record, "semantic").values, strict=True)
-    sizes = View(view.record, "semantic").content
-    return sum(sizes.get(v, 0) for p, v in known if p is not None and v is not None and low <= p <= high)
+    judged = View(view.record, "semantic")
+    here = zip(judged.positions, judged.values, strict=True)
+    return sum(judged.content.get(v, 0) for p, v in here if p is not None and v is not None and low <= p <= high)

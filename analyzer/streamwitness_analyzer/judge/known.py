@@ -24,8 +24,8 @@ def run_lost(a: View, b: View, x: int) -> Change:
     count = a.n - b.n
     low, high, sure = slide(_lent(a, b, x), x, count)
     values = a.values[x : x + count]
-    known = Counter(v for v in values if v is not None)
-    copies = copies_of(a, known)
+    known = Counter(v for v in values if v is not None and v in a.content)
+    copies = copies_of(a, {v for v in values if v is not None})
     kind = "tail" if x == b.n else "gap"
     placed = sure and low == high
     return Change(kind, count, True, "before", (low, high + count - 1), copies, placed, tuple(sorted(known.items())))
@@ -96,7 +96,7 @@ def _replaced(a: View, b: View, x: int, y: int) -> Change | None:
     if count > 1 and (set(after) & set(a.values) or not a.whole):
         return None
     kind = "corrupt" if a.axis == "payload" else "altered"
-    known = tuple(sorted(Counter(v for v in before if v is not None).items()))
+    known = tuple(sorted(Counter(v for v in before if v is not None and v in a.content).items()))
     return Change(kind, count, True, "before", (x, x + count - 1), (x, x + count - 1), True, known)
 
 
@@ -116,7 +116,9 @@ class _Window:
         removed = self.script.removed if self.script else frozenset()
         places = [self.start + i for i in removed if self.a.values[self.start + i] == value]
         span, copies = self._range(self.a, value, places, self.a_stop)
-        return Change("gap", count, True, "before", span, copies, self._placed(span, copies, count), ((value, count),))
+        return Change(
+            "gap", count, True, "before", span, copies, self._placed(span, copies, count), self._values(value, count)
+        )
 
     def added(self, value: int, count: int) -> Change:
         """`count` more copies of a digest at B: a duplicate if A has it, `extra` if A's lost rows could hold it."""
@@ -124,7 +126,13 @@ class _Window:
         new = self.script.added if self.script else frozenset()
         places = [self.start + j for j in new if self.b.values[self.start + j] == value]
         span, copies = self._range(self.b, value, places, self.b_stop)
-        return Change(kind, count, True, "after", span, copies, self._placed(span, copies, count), ((value, count),))
+        return Change(
+            kind, count, True, "after", span, copies, self._placed(span, copies, count), self._values(value, count)
+        )
+
+    def _values(self, value: int, count: int) -> tuple[tuple[int, int], ...]:
+        """What is told of the digest: nothing where only the sums know it, for nobody can say what it carried."""
+        return ((value, count),) if value in self.a.content else ()
 
     def moved(self, count: int, lost: Counter[int | None], alone: bool) -> Change:
         """Digests that both have, displaced by at least `count` single moves."""

@@ -8,7 +8,7 @@ sums of every prefix that the blocks prove.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from itertools import accumulate
@@ -96,7 +96,7 @@ class View:
 
     @property
     def content(self) -> dict[int, int]:
-        """Content bytes of an event with this digest (equal digests mean equal content)."""
+        """Content bytes of an event with this digest, as far as known (equal digests mean equal content)."""
         return self.opened.content
 
     def known(self, start: int, stop: int) -> bool:
@@ -108,10 +108,10 @@ class View:
         """Whether every row is held."""
         return self.known(0, self.n)
 
-    def filled(self, start: int, values: Sequence[int], content: Mapping[int, int]) -> View:
-        """This view with a lost run known after all; `content` has the sizes of such of its values as are known."""
+    def filled(self, start: int, values: Sequence[int]) -> View:
+        """This view with a lost run known after all."""
         view = View(self.record, self.axis)
-        view.opened = self.opened.filled(start, values, content)
+        view.opened = self.opened.filled(start, values)
         return view
 
 
@@ -150,11 +150,10 @@ class Opened:
         self.sums[start:end] = [k % P for k in accumulate(mixed[:-1], initial=before_s)]
         self.prefix[start:end] = [k % P for k in accumulate(weighed[:-1], initial=before_o)]
 
-    def filled(self, start: int, values: Sequence[int], content: Mapping[int, int]) -> Opened:
+    def filled(self, start: int, values: Sequence[int]) -> Opened:
         """A copy in which these rows are known; the sums behind the last of them must be."""
         other = copy(self)
         other.values, other.prefix, other.sums = self.values[:], self.prefix[:], self.sums[:]
-        other.content = {value: content[value] for value in values if value in content} | self.content
         end = start + len(values)
         other.values[start:end] = values
         s, o = self.sums[end], self.prefix[end]
@@ -186,6 +185,11 @@ class Opened:
         if len(judged) > end:
             raise ContradictionError(self._witness)
         return [position for position, _ in judged], [d for _, d in judged]
+
+
+def share_sizes(a: View, b: View) -> None:
+    """Equal digests mean equal content: of the size of an event both know what one of them knows."""
+    a.opened.content = b.opened.content = a.content | b.content
 
 
 def run_sum(view: View, start: int, length: int) -> int | None:
