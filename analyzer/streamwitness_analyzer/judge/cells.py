@@ -6,7 +6,7 @@ event did not exist yet at this point; the other letters are those of the verdic
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -35,12 +35,21 @@ class _Grid:
     rows: dict[str, list[str]] = field(default_factory=dict)
     places: dict[str, list[int | None]] = field(default_factory=dict)
 
-    def insert(self, column: int) -> None:
-        """A new column that no point so far has."""
-        for letters in self.rows.values():
-            letters.insert(column, " ")
+    def widen(self, behind: Mapping[int, int]) -> list[int]:
+        """Put in so many columns behind each of these (−1: in front); where each old column is now."""
+        moved: list[int] = []
+        width = behind.get(-1, 0)
+        for column in range(max(map(len, self.rows.values()))):
+            moved.append(width)
+            width += 1 + behind.get(column, 0)
+        for recorder, letters in self.rows.items():
+            wide = [" "] * width
+            for column, letter in zip(moved, letters, strict=True):
+                wide[column] = letter
+            self.rows[recorder] = wide
         for where in self.places.values():
-            where[:] = [w if w is None or w < column else w + 1 for w in where]
+            where[:] = [None if w is None else moved[w] for w in where]
+        return moved
 
 
 def draw(path: Path) -> dict[str, str]:
@@ -149,15 +158,22 @@ def _quiet(step: Step) -> Container[int]:
 
 def _insert_new(grid: _Grid, step: Step) -> None:
     """Events that the point before did not have get columns of their own, where they stand here."""
-    row, where = grid.rows[step.after.recorder], grid.places[step.after.recorder]
+    where = grid.places[step.after.recorder]
+    new: dict[int, list[int]] = {}
+    behind = -1
+    for q, column in enumerate(where):
+        if column is None:
+            new.setdefault(behind, []).append(q)
+        else:
+            behind = column
+    if not new:
+        return
     letter = "?" if step.hop.status == "unproven" else "+"
-    for q in range(len(where)):
-        if where[q] is None:
-            before = where[q - 1] if q else -1
-            column = 0 if before is None else before + 1
-            grid.insert(column)
-            where[q] = column
-            row[column] = letter
+    moved = grid.widen({column: len(events) for column, events in new.items()})
+    row = grid.rows[step.after.recorder]
+    for column, events in new.items():
+        for at, q in enumerate(events, 0 if column < 0 else moved[column] + 1):
+            where[q], row[at] = at, letter
 
 
 # --------------------------------------------------------------------------- which event is which
