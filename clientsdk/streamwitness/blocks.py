@@ -93,9 +93,9 @@ class Block:
     role: str | None = None
     """What the ingest key may testify for (`gateway`, `client`, `any`); set by the collector, None: not known."""
 
-    def columns(self) -> _rows.Rows:
-        """The rows as columns; empty where the block has none."""
-        return _rows.decode(self.rows, self.row_count) if self.rows is not None else {}
+    def columns(self, *only: str) -> _rows.Rows:
+        """The rows as columns, all or `only` these; empty where the block has none."""
+        return _rows.decode(self.rows, self.row_count, only or _rows.COLUMNS) if self.rows is not None else {}
 
     def attributes(self) -> dict[str, Value]:
         """The block as span attributes, in the names and types of docs/wire.md."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 COLUMNS: Final[dict[str, int]] = {
@@ -57,8 +57,8 @@ def encode(columns: Mapping[str, Sequence[int]], count: int) -> bytes:
     return b"".join(out)
 
 
-def decode(data: bytes, count: int) -> Rows:
-    """Decode `stream.rows`; raises RowsError unless every column holds exactly `count` rows.
+def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
+    """Decode `stream.rows`, or `only` these columns; raises RowsError unless each holds exactly `count` rows.
 
     Unknown tags are skipped. A run-length column never expands beyond `count`, so the result is bounded by it.
     """
@@ -73,7 +73,7 @@ def decode(data: bytes, count: int) -> Rows:
         at += _HEAD.size
         if at + length > len(data):
             raise RowsError(f"column {tag} claims {length} bytes, {len(data) - at} are left")
-        if name := _NAMES.get(tag):
+        if (name := _NAMES.get(tag)) and name in only:
             if name in rows:
                 raise RowsError(f"column {name!r} stands twice")
             rows[name] = _decode_column(name, width, data[at : at + length], count)

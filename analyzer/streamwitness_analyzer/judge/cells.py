@@ -112,6 +112,24 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
     """Draw the point behind a hop."""
     there = grid.places[step.before.recorder]
     row = [letter if letter in "xuc? " else "" for letter in grid.rows[step.before.recorder]]
+    same = _as_sent(path, step)
+    where = _copied(step, row, there, same) if same is not None else _paired(path, step, row, there)
+    _mark_absent(path, step, row, there)
+    grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
+    if step.after.point != "applied":
+        _insert_new(grid, step)
+
+
+def _copied(step: Step, row: list[str], there: Sequence[int | None], same: int) -> list[int | None]:
+    """The columns of a point's events, the first so many of which are those of the point before."""
+    for column in there[:same]:
+        if column is not None:
+            row[column] = "o"
+    return [*there[:same], *[None] * (step.after.events - same)]
+
+
+def _paired(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> list[int | None]:
+    """The same, where each event has to be found."""
     pairs, displaced = _pairs(path, step)
     where: list[int | None] = [None] * step.after.events
     for p, q in pairs:
@@ -123,10 +141,7 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
         column = there[p] if p < len(there) else None
         if column is not None:
             where[q], row[column] = column, letter
-    _mark_absent(path, step, row, there)
-    grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
-    if step.after.point != "applied":
-        _insert_new(grid, step)
+    return where
 
 
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
@@ -184,8 +199,6 @@ def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
     if step.after.point == "applied":
         named, displaced = _named_pairs(step)
         return named, displaced if step.hop.status != "intact" else set()  # what it put right stands in its place
-    if step.hop.status == "intact" and (simple := _as_sent(step)) is not None:
-        return simple, set()
     a, b = _tokens(step.before, step), _tokens(step.after, step)
     pairs = matching(a, b)
     if pairs is None:
@@ -212,12 +225,21 @@ def _in_its_place(step: Step, pairs: Pairs) -> list[tuple[int, int, str]]:
     return out
 
 
-def _as_sent(step: Step) -> Pairs | None:
-    """An intact hop without a look at the rows: the same events, or all but the terminator that ends them."""
+def _as_sent(path: Path, step: Step) -> int | None:
+    """An intact hop without a look at the rows: how many events are the same; None where the rows must tell.
+
+    All are, or all that were read, or all but the terminator that ends them; at `applied`, all and in order.
+    """
     before, after = step.before.events, step.after.events
+    if step.hop.status != "intact":
+        return None
+    if step.after.point == "applied":
+        last, named = step.after.blocks[-1], path.named
+        in_order = not last.regressions and last.max_after + 1 == after == before
+        return after if in_order and named is not None and named.used == after and not named.rejected else None
     consumed = step.before.part("terminal") - step.after.part("terminal")
     if before == after or (not step.peer and after < before) or before - after == consumed:
-        return [(i, i) for i in range(min(before, after))]
+        return min(before, after)
     return None
 
 

@@ -134,7 +134,9 @@ def _as_handed(a: Record, b: Record, peer: bool) -> bool:
     if last is None or not (peer and a.closed and b.closed and not b.lost):
         return False
     in_order = last.regressions == last.totals["gaps"] == 0 and last.max_after + 1 == a.events == b.events
-    return in_order and all(set(block.columns().get("result") or (_APPLIED,)) == {_APPLIED} for block in b.blocks)
+    return in_order and all(
+        set(block.columns("result").get("result") or (_APPLIED,)) == {_APPLIED} for block in b.blocks
+    )
 
 
 def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool) -> Hop:
@@ -195,7 +197,7 @@ def _rows(block: Block) -> _Rows | None:
         return []
     if block.rows is None or block.row_count != count:
         return None
-    columns = block.columns()
+    columns = block.columns("of", "result")
     return list(zip(columns.get("of") or [MISSING] * count, columns.get("result") or [0] * count, strict=True))
 
 

@@ -39,7 +39,7 @@ def _numbers(record: Record) -> list[int]:
     """The number of each event; -1 (none that was given) where it has none."""
     found: list[int] = []
     for block in record.blocks:
-        column = block.columns().get("sequence") if block.rows is not None else None
+        column = block.columns("sequence").get("sequence") if block.rows is not None else None
         found += [-1 if n == MISSING else n for n in column or [MISSING] * block.row_count]
     return found
 

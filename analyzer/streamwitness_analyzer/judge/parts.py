@@ -20,7 +20,7 @@ def parts_of(record: Record) -> dict[int, int]:
     found: dict[int, int] = {}
     for block in record.blocks:
         if block.rows is not None and block.position + block.row_count == block.totals["events"]:
-            masks = block.columns().get("parts") or [0] * block.row_count
+            masks = block.columns("parts").get("parts") or [0] * block.row_count
             found.update((block.position + i, mask) for i, mask in enumerate(masks))
     return found
 
@@ -30,7 +30,7 @@ def sizes_of(record: Record) -> dict[int, int]:
     found: dict[int, int] = {}
     for block in record.blocks:
         if block.rows is not None and block.position + block.row_count == block.totals["events"]:
-            sizes = block.columns().get("bytes") or ()
+            sizes = block.columns("bytes").get("bytes") or ()
             found.update((block.position + i, size) for i, size in enumerate(sizes))
     return found
 
@@ -46,7 +46,7 @@ def positions_with_result(record: Record, result: str) -> list[int]:
     code, found = RESULT[result], []
     for block in record.blocks:
         if block.rows is not None and block.position + block.row_count == block.totals["events"]:
-            results = block.columns().get("result") or ()
+            results = block.columns("result").get("result") or ()
             found += [block.position + i for i, value in enumerate(results) if value == code]
     return found
 
@@ -58,7 +58,7 @@ def ends_with_terminal(record: Record) -> bool:
     block = record.blocks[-1]
     if block.rows is None or not block.row_count:
         return False
-    masks = block.columns().get("parts")
+    masks = block.columns("parts").get("parts")
     return bool(masks is not None and masks[-1] & TERMINAL)
 
 
@@ -67,7 +67,7 @@ def last_with(record: Record, part: int) -> int | None:
     for block in reversed(record.blocks):
         if block.rows is None or block.position + block.row_count != block.totals["events"]:
             continue
-        masks = block.columns().get("parts") or ()
+        masks = block.columns("parts").get("parts") or ()
         for i in range(len(masks) - 1, -1, -1):
             if masks[i] & part:
                 return block.position + i

@@ -174,7 +174,7 @@ class Opened:
         """Event position and digest of each of the block's places; nothing unless all of its rows are held."""
         if block.rows is None or block.position + block.row_count != block.totals["events"]:
             return (), []
-        columns = block.columns()
+        columns = block.columns(self._axis, "content")
         here = range(block.position, block.position + block.row_count)
         digests = columns.get(self._axis) or [MISSING] * block.row_count
         self.content |= zip(digests, columns.get("content") or [0] * block.row_count, strict=True)

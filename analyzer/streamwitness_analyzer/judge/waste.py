@@ -64,7 +64,7 @@ def _rows(leg: Record) -> Iterator[_Row]:
     for block in leg.blocks:
         if block.rows is None or block.position + block.row_count != block.totals["events"]:
             continue
-        columns = block.columns()
+        columns = block.columns("t", "bytes")
         times, sizes = columns.get("t"), columns.get("bytes") or [0] * block.row_count
         for i, t in enumerate(times or ()):
             yield _Row(block.position + i, block.start_ns + t * _US, sizes[i])
