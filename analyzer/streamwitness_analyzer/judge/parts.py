@@ -91,7 +91,13 @@ def unread(record: Record) -> bool:
 
 def stopped_within_an_event(record: Record) -> bool:
     """Whether bytes were left that no blank line ended: one that reads by lines may take them for an event."""
-    return bool(record.told(PENDING_BYTES))
+    return bool(pending(record))
+
+
+def pending(record: Record) -> int:
+    """Bytes that were left at the end, of an event that never ended."""
+    told = record.told(PENDING_BYTES)
+    return told if isinstance(told, int) else 0
 
 
 def misframed(record: Record) -> bool:

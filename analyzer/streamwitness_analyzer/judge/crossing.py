@@ -1,0 +1,57 @@
+"""One upstream response beside the answer that a gateway gave: what both say, compared once, for every rule to ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .change import Hop
+from .places import judge_views
+from .records import Record
+from .view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the gateway made of one upstream response. `recut`: the same or other content, in other events."""
+
+    hop: Hop
+    recut: bool = False
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A leg (gateway in) and the answer (gateway out), as far as judged events say."""
+
+    leg: Record
+    egress: Record
+
+    @cached_property
+    def before(self) -> View:
+        """What was read."""
+        return View(self.leg, "semantic")
+
+    @cached_property
+    def after(self) -> View:
+        """What was sent."""
+        return View(self.egress, "semantic")
+
+    @cached_property
+    def peer(self) -> bool:
+        """Whether all that the leg brought was due: the gateway read to the end and wrote to the end."""
+        return all_due(self.leg, self.egress)
+
+    @cached_property
+    def hop(self) -> Hop:
+        """The comparison event by event, which knows nothing of what a gateway may do."""
+        return judge_views(self.before, self.after, peer=self.peer)
+
+
+def all_due(leg: Record, egress: Record) -> bool:
+    """Whether all that the leg brought was due: the gateway read to the end and wrote to the end."""
+    return egress.end == "eof" and (not leg.own_end or leg.end == "stopped_at_terminal")
+
+
+def unproven(reason: str) -> Hop:
+    """A hop of which nothing is proven, and why."""
+    return Hop("unproven", reason=reason)

@@ -1,0 +1,155 @@
+"""What a gateway puts around an answer: finishes, terminators and errors; which of them it may make up or leave out.
+
+A terminator or finish is invented where no upstream answer was complete, the gateway had not chosen to stop, and the
+answer does not say itself that it failed. An error is swallowed where the answer that it ended goes out as if it were
+whole (docs/design.md §7.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, TERMINAL
+
+from .change import LOSSES, Change, Hop, Proof, Side
+from .crossing import Crossing, all_due
+from .finishes import failed_openly, finishes, tells_error
+from .parts import (
+    may_go_on_behind_terminal,
+    pending,
+    positions_with,
+    positions_with_result,
+    sizes_of,
+    stopped_within_an_event,
+)
+from .records import Record
+
+_TERMINATOR_BYTES: Final = 16
+"""Size of `data: [DONE]` with its line end, and a little."""
+_CLOSING_BYTES: Final = 32
+"""What a gateway may add where it closes an event that its upstream left open: line ends, an event's name."""
+_PROOF: Final = Proof("envelope")
+
+
+# --------------------------------------------------------------------------- finishes
+
+
+def proper(crossing: Crossing) -> tuple[Change, ...]:
+    """The changes of a hop that are no mere envelope."""
+    return tuple(change for change in crossing.hop.changes if not is_envelope(change, crossing))
+
+
+def is_envelope(change: Change, crossing: Crossing) -> bool:
+    """Whether a change is of a finish alone, and one that the gateway may leave out or make up."""
+    view = crossing.before if change.side == "before" else crossing.after
+    if not change.values or any(view.content.get(value) for value, _ in change.values):
+        return False
+    if change.kind in LOSSES:
+        return failed_openly(crossing.leg, crossing.egress)
+    return change.kind in ("fabricated", "extra") and _may_make_up(crossing.leg, crossing.egress)
+
+
+def _may_make_up(leg: Record, egress: Record) -> bool:
+    """Whether a finish of the gateway's own invents nothing: its leg was complete, it chose to stop, or it says so."""
+    told = egress.told(FINISH_REASONS_ATTRIBUTE)
+    honest = isinstance(told, (list, tuple)) and set(told) <= {"error"}
+    return leg.complete or chose_to_stop(leg) or honest
+
+
+def chose_to_stop(leg: Record) -> bool:
+    """Whether the gateway let go of its upstream with intent; one whose time was up had nothing to finish."""
+    return leg.own_end and leg.end != "timeout"
+
+
+def lost_finish(leg: Record, egress: Record) -> Hop | None:
+    """The fault, where choices finished that did not at gateway out, though all was due there."""
+    lost = finishes(leg) - finishes(egress)
+    if lost <= 0 or not all_due(leg, egress) or failed_openly(leg, egress):
+        return None
+    return Hop("faulty", (_of_finishes("gap", lost, "before", leg),))
+
+
+def made_up_finish(leg: Record, egress: Record) -> Hop | None:
+    """The fault, where an answer of the same content finished and its upstream did not."""
+    have = finishes(egress)
+    if not have or finishes(leg) or _may_finish(leg, egress):
+        return None
+    return Hop("faulty", (_of_finishes("fabricated", have, "after", egress),))
+
+
+def _may_finish(leg: Record, egress: Record) -> bool:
+    """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up."""
+    told = bool(egress.part("error")) or tells_error(egress)
+    unread_end = stopped_within_an_event(leg)
+    return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
+
+
+def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
+    places = positions_with(record, FINISH)
+    last = max(0, record.events - 1)
+    span = (places[0], places[-1]) if places else (0, last)
+    return Change(kind, count, len(places) == 1, side, span, span, len(places) == 1, proof=_PROOF)
+
+
+# --------------------------------------------------------------------------- terminators, errors, broken events
+
+
+def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, broken: bool) -> tuple[Change, ...]:
+    """Findings in what is not counted among judged events. `broken`: whether broken events are told already."""
+    of_events = [] if broken else broken_events(legs, egress)
+    return (*of_events, *invented_terminal(legs, egress), *swallowed_error(leg, egress))
+
+
+def invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
+    """A terminator without a complete upstream answer: it hides that one broke off."""
+    more = egress.part("terminal") - sum(leg.part("terminal") + _half_terminal(leg) for leg in legs)
+    if more <= 0 or any(leg.complete or chose_to_stop(leg) for leg in legs):
+        return []
+    if egress.part("error") or tells_error(egress):  # it ends an answer that says itself that it failed
+        return []
+    places = positions_with(egress, TERMINAL)
+    last = max(0, egress.events - 1)
+    span = (places[-more], places[-1]) if len(places) >= more else (last, last)
+    note = "terminator without a complete upstream answer"
+    return [Change("fabricated", more, True, "after", span, span, len(places) == more, note=note, proof=_PROOF)]
+
+
+def _half_terminal(leg: Record) -> bool:
+    """Whether a terminator may be what the leg ended within; any other event that says something is longer."""
+    return 0 < pending(leg) <= _TERMINATOR_BYTES
+
+
+def swallowed_error(leg: Record, egress: Record) -> list[Change]:
+    """An error of the leg that feeds the answer, and an answer that ends as if there had been none."""
+    if not leg.part("error") or egress.part("error") or egress.end != "eof" or tells_error(egress):
+        return []
+    if may_go_on_behind_terminal(leg):
+        return []
+    places = positions_with(leg, 0, error=True)
+    last = max(0, leg.events - 1)
+    span = (places[0], places[-1]) if places else (last, last)
+    note = "an error was swallowed"
+    return [Change("gap", leg.part("error"), True, "before", span, span, bool(places), note=note, proof=_PROOF)]
+
+
+def broken_events(legs: Sequence[Record], egress: Record) -> list[Change]:
+    """Events that nobody can read came out, and all that was read upstream could be."""
+    if any(leg.total("malformed") for leg in legs) or not egress.total("malformed"):
+        return []
+    places = positions_with_result(egress, "malformed")
+    if any(stopped_within_an_event(leg) for leg in legs):  # what was left may have been closed as it was
+        longest = max(pending(leg) for leg in legs) + _CLOSING_BYTES
+        sizes = sizes_of(egress)
+        places = [p for p in places if sizes.get(p, 0) > longest] if _framed_alike(legs, egress) else []
+    if not places:  # too long to be read here, which proves nothing
+        return []
+    span = (places[0], places[-1])
+    placed = len(places) == span[1] - span[0] + 1
+    note = "it cannot be decoded"
+    return [Change("malformed", len(places), egress.held == "full", "after", span, span, placed, note=note)]
+
+
+def _framed_alike(legs: Sequence[Record], egress: Record) -> bool:
+    """Whether sizes on both sides of the gateway can be compared."""
+    return {leg.told(FRAMING) for leg in legs} == {egress.told(FRAMING)} != {None}

@@ -1,0 +1,67 @@
+"""The same content in other events: a gateway may merge and split, and only the whole of a slot then compares.
+
+Equal digests of every slot prove that nothing was lost, however it was cut. Where they differ, content marks say
+between which bytes; without either, what seems lost may stand in an event that joins it to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from .change import LOSSES, Change, Hop, Proof
+from .crossing import Crossing, Made, unproven
+from .envelope import lost_finish, made_up_finish, proper
+from .parts import all_slots, first_difference, may_go_on_behind_terminal, same_slots
+from .view import View
+
+_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
+
+
+def same_content(crossing: Crossing) -> Made | None:
+    """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
+    leg, egress = crossing.leg, crossing.egress
+    if not (crossing.peer and same_slots(leg, egress)):
+        return None
+    if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
+        return Made(unproven("the gateway sent its terminator before other events"), recut=True)
+    fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
+    return Made(fault or Hop("intact", prefix=0), recut=True)
+
+
+def cut_otherwise(crossing: Crossing) -> Made | None:
+    """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
+    changes = proper(crossing)
+    if not _is_recut(changes, crossing):
+        return None
+    leg = crossing.leg
+    marked = first_difference(leg, crossing.egress)
+    if marked is None and not (crossing.peer and all_slots(leg)):
+        return Made(unproven(NO_DIGEST))
+    spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
+    span = (min(low for low, _ in spans), max(high for _, high in spans))
+    note = "the content differs, and was cut into other events"
+    if marked is not None:
+        note += f"; first in content bytes {marked[0]}–{marked[1]}"
+    change = Change("altered", 1, False, "before", span, span, note=note, proof=Proof("by_content"))
+    return Made(Hop("faulty", (change,), prefix=crossing.hop.prefix), recut=True)
+
+
+def _is_recut(changes: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece.
+
+    Where not all was due at gateway out, what its new content stands for may be what was never sent.
+    """
+    before, after = crossing.before, crossing.after
+    new = any(c.kind in _NEW and c.side == "after" and _has_content(c, after) for c in changes)
+    gone = any(c.kind in LOSSES for c in changes)
+    unknown = any(c.kind == "mismatch" for c in changes) and bool(
+        {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
+    )
+    return (new and (gone or not crossing.peer)) or unknown
+
+
+def _has_content(change: Change, view: View) -> bool:
+    """Whether a change is, or may be, of more than a finish."""
+    return not change.values or any(view.content.get(value) for value, _ in change.values)
