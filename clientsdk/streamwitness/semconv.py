@@ -154,6 +154,13 @@ Stamp = Literal["none", "id", "field"]
 STAMPS: Final[tuple[Stamp, ...]] = ("none", "id", "field")
 """How a gateway numbers the events that leave it: not at all, in the SSE `id` field, in the JSON object."""
 
+# --------------------------------------------------------------------------- declared edits
+
+Edit = Literal["filter", "merge", "rewrite"]
+EDITS: Final[tuple[Edit, ...]] = ("filter", "merge", "rewrite")
+"""What a gateway may say that it does to an answer on purpose: leave events out, cut the same content into other
+events, change content."""
+
 # --------------------------------------------------------------------------- HTTP
 
 HEADER: Final = "stream-witness"
@@ -240,17 +247,25 @@ UPSTREAM_MISMATCHES: Final = "stream.upstream.mismatches"
 """Snapshots of the provider's own that differ from the deltas before them; absent: none."""
 UPSTREAM_BREAKS: Final = "stream.upstream.breaks"
 """Events that the provider's own grammar does not allow where they stand; absent: none."""
+UPSTREAM_FAULTS: Final = "stream.upstream.faults"
+"""What the provider's own numbers and grammar prove: `kind count first last` each, the positions included."""
+UPSTREAM_NOISE: Final = "stream.upstream.noise"
+"""Malformed events that are no broken pieces of the format, but other words in the place of an event; absent: none."""
 UPSTREAM_EXCHANGE: Final = "stream.upstream.exchange"
 """Ingress: the exchange of the instrumented gateway that was read here (one hop further in)."""
 FIRST_NUMBER: Final = "stream.first"
 """Egress of a stamped exchange that continues a stream: the number of its first event; absent: 0."""
 LINKED: Final = "stream.linked"
 """The stream that this one was to resume, and could not."""
+EDITED: Final = "stream.edited"
+"""What the gateway says that it did to the answer on purpose (EDITS); absent: nothing."""
 END: Final = "stream.end"
 END_DETAIL: Final = "stream.end.detail"
 OBSERVER_FAULT: Final = "stream.observer_fault"
 DROPPED_BLOCKS: Final = "stream.dropped_blocks"
 PENDING_BYTES: Final = "stream.pending.bytes"
+PENDING_PARTS: Final = "stream.pending.parts"
+"""Parts of the event that the pending bytes are, had a blank line closed them; absent where they are none."""
 FIRST_EVENT_MS: Final = "stream.first_event.ms"
 READ_WAIT_MS: Final = "stream.read_wait.ms"
 READ_WAIT_AFTER: Final = "stream.read_wait.after"

@@ -86,15 +86,17 @@ class Witness:
         of: Point | None = None,
         leg: int | None = None,
         client: str | None = None,
+        id: str | None = None,
     ) -> Recorder:
         """A recorder for one point.
 
         `delivers` is the mask of parts that this point hands on, `of` the point whose positions its rows name,
-        `leg` the number of the upstream response (ingress), `client` the library that reads here.
+        `leg` the number of the upstream response (ingress), `client` the library that reads here, `id` the recorder's
+        where another process has told it.
         """
         identity = self.identity
         template = Block(
-            stream=identity.stream, exchange=identity.exchange, witness=self.id, recorder=new_id(), point=point,
+            stream=identity.stream, exchange=identity.exchange, witness=self.id, recorder=id or new_id(), point=point,
             index=0, position=0, row_count=0, attempt=identity.attempt, hop=identity.hop, leg=leg, of=of,
             delivers=delivers, expected=self._expected | 1 << POINTS.index(point), context=self._context,
         )  # fmt: skip

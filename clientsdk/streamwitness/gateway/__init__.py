@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from .editing import edited
+from .linking import link, linked
 from .middleware import StreamWitness
 from .replay import Replay
 from .upstream import upstream
 
-__all__ = ["Replay", "StreamWitness", "upstream"]
+__all__ = ["Replay", "StreamWitness", "edited", "link", "linked", "upstream"]

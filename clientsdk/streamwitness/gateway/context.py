@@ -8,11 +8,11 @@ the app's own, a queue); only the *request* must be made under the exchange.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from streamwitness.backlog import Backlog
 from streamwitness.events import Frame, Piece, Reading
@@ -21,7 +21,7 @@ from streamwitness.ledger import Said, Shared
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
-from streamwitness.semconv import Point, Stamp
+from streamwitness.semconv import EDITED, EDITS, Edit, Level, Point, Stamp
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -38,17 +38,55 @@ _CLIENT_POINTS: Final[tuple[Point, ...]] = ("wire", "parsed")
 _WAITING: Final = 32
 """Pieces read and sent that wait at most until they are looked at."""
 
-_current: ContextVar[GatewayExchange | None] = ContextVar("streamwitness_gateway_exchange", default=None)
+IN_SCOPE: Final = "streamwitness.gateway"
+"""Key, in the scope of a request that has a StreamWitness around it, of its exchange."""
 
 
-def current() -> GatewayExchange | None:
+class Answering(Protocol):
+    """What upstream requests are made for: an exchange of this process, or one that another process answers."""
+
+    runtime: Runtime
+    ended: bool
+
+    @property
+    def identity(self) -> Identity:
+        """The stream and the exchange."""
+
+    def leg(self, path: str, content_type: str, client: str | None = None) -> BodyObserver | None:
+        """The observer of a further upstream response; None where it is not to be recorded."""
+
+    def unseen_leg(self) -> None:
+        """An upstream answered in a form that cannot be observed, and its answer may be in ours."""
+
+    def reading(self, tap: Tap) -> None:
+        """A leg's body is read through this tap."""
+
+    def behind(self, inner: ResponseHeader, key: bytes | None) -> None:
+        """An instrumented gateway answered this one."""
+
+    def edited(self, kind: Edit) -> None:
+        """The answer is edited on purpose."""
+
+
+_current: ContextVar[Answering | None] = ContextVar("streamwitness_gateway_exchange", default=None)
+
+
+def current() -> Answering | None:
     """The exchange being answered here; None outside of one, or once its answer has ended."""
     exchange = _current.get()
     return None if exchange is None or exchange.ended else exchange
 
 
+def answering(scope: Mapping[str, Any] | None) -> Answering | None:
+    """The exchange of this ASGI scope, or without one that of the context; None where nothing is witnessed."""
+    if scope is None:
+        return current()
+    exchange: GatewayExchange | None = scope.get(IN_SCOPE)
+    return None if exchange is None or exchange.ended else exchange
+
+
 @contextmanager
-def bound(exchange: GatewayExchange) -> Iterator[None]:
+def bound(exchange: Answering) -> Iterator[None]:
     """Make upstream requests under this block legs of `exchange`."""
     token = _current.set(exchange)
     try:
@@ -59,6 +97,16 @@ def bound(exchange: GatewayExchange) -> Iterator[None]:
             _current.reset(token)
 
 
+@dataclass(frozen=True, slots=True)
+class LinkedLeg:
+    """An upstream response that another process reads: whose it is, its number, its recorder's id, how much is said."""
+
+    identity: Identity
+    number: int
+    recorder: str
+    level: Level
+
+
 class GatewayExchange:
     """One answer of this gateway: its identity, its egress observer and its legs.
 
@@ -67,7 +115,7 @@ class GatewayExchange:
     """
 
     __slots__ = (
-        "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_shared", "_witness",
+        "_edits", "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_shared", "_witness",
         "backlog", "ended", "last_read", "runtime",
     )  # fmt: skip
 
@@ -83,6 +131,7 @@ class GatewayExchange:
         self._egress: BodyObserver | None = None
         self._legs: list[BodyObserver] = []
         self._leg_ids: list[str] = []
+        self._edits: set[Edit] = set()
         self.backlog = Backlog(_WAITING)
         """What was read of legs and sent of the answer, in this order, and not looked at yet."""
         self._shared: Shared | None = None
@@ -155,6 +204,31 @@ class GatewayExchange:
             self._legs.append(observer)
             self._add_leg(observer.recorder.id)
             return observer
+
+    def linked_leg(self) -> LinkedLeg | None:
+        """A leg that another process will read and record; None where it is not to be recorded."""
+        with self._lock:
+            if self.ended or not self.identity.sampled:
+                return None
+            number = len(self._leg_ids)
+            if number >= MAX_LEGS:
+                self.unseen_leg()
+                return None
+            self._witnessed()  # from here on the identity stays as it is told
+            told = LinkedLeg(self.identity, number, new_id(), self.runtime.settings.level)
+            self._add_leg(told.recorder)
+            return told
+
+    def edited(self, kind: Edit) -> None:
+        """The answer is edited on purpose: its closing block says so."""
+        with self._lock:
+            self._edits.add(kind)
+
+    def edits(self) -> dict[str, Any]:
+        """What was declared, as the closing block says it."""
+        with self._lock:
+            told = [kind for kind in EDITS if kind in self._edits]
+        return {EDITED: told} if told else {}
 
     def unseen_leg(self) -> None:
         """An upstream answered in a form that cannot be observed, and its answer may be in ours.

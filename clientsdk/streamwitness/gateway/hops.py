@@ -12,10 +12,10 @@ from typing import Any
 from streamwitness.headers import ResponseHeader, parse_key, parse_response
 from streamwitness.semconv import HEADER, KEY_HEADER
 
-from .context import GatewayExchange
+from .context import Answering
 
 
-def inner(exchange: GatewayExchange | None, response: Any) -> ResponseHeader | None:
+def inner(exchange: Answering | None, response: Any) -> ResponseHeader | None:
     """The inner gateway's header where this exchange announced itself to it; the key comes off in any case.
 
     `response` is one of httpx or httpx2, with its request. The key is nobody's business but the two hooks'.

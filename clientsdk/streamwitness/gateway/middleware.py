@@ -34,7 +34,7 @@ from streamwitness.stamping import stamp_reader
 
 from .asgi import App, Header, Message, Receive, Scope, Send, announced, stripped, value_of
 from .asked import Asked, asked_for
-from .context import bound
+from .context import IN_SCOPE, bound
 from .lifespan import flushing
 from .numbering import Numbering
 from .receiving import SharedReceive
@@ -54,8 +54,6 @@ exception only afterwards."""
 _STOPS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """How a server that stops ends its apps. A timeout of a middleware outside looks the same: anyio hands the one on as
 the other."""
-_INSIDE: Final = "streamwitness.gateway"
-"""Key in the scope of a request that has a StreamWitness around it; a second one inside passes it on untouched."""
 
 
 class StreamWitness:
@@ -84,14 +82,16 @@ class StreamWitness:
     def _request(self, scope: Scope) -> Asked | None:
         """What a request begins or continues; None where it is not to be witnessed."""
         try:
-            if scope["method"] == "HEAD" or _INSIDE in scope:
+            if scope["method"] == "HEAD" or IN_SCOPE in scope:
                 return None
             runtime = self._current_runtime()
             settings = runtime.settings
             if settings.mode == "off" or not chosen(scope["path"], settings.include, settings.exclude):
                 return None
-            scope[_INSIDE] = True
-            return asked_for(runtime, scope, self._shelf)
+            scope[IN_SCOPE] = None  # a second StreamWitness inside passes it on untouched
+            asked = asked_for(runtime, scope, self._shelf)
+            scope[IN_SCOPE] = asked.exchange
+            return asked
         except Exception as error:
             faults.fault("gateway.request", error)
             return None
@@ -193,7 +193,7 @@ class _Answer:
         legs = self._exchange.leg_ids()
         observer = self._observer
         if observer is not None and not observer.recorder.closed:
-            extra = self._numbering.attributes()
+            extra = self._numbering.attributes() | self._exchange.edits()
             self._exchange.backlog.last(lambda: observer.close(end, detail, legs=legs, extra=extra))
 
     def _start(self, message: Message) -> Message:

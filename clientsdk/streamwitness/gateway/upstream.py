@@ -21,7 +21,7 @@ from streamwitness.providers import detect
 from streamwitness.selection import is_gateway, is_stream
 from streamwitness.semconv import HEADER, UPSTREAM_EXCHANGE
 
-from .context import GatewayExchange, current
+from .context import Answering, current
 from .hops import inner
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _on_tap(_response: Any, tap: Tap) -> None:
         exchange.reading(tap)
 
 
-def _leg(exchange: GatewayExchange, response: Any, library: str) -> BodyObserver | None:
+def _leg(exchange: Answering, response: Any, library: str) -> BodyObserver | None:
     content_type = response.headers.get("content-type", "")
     path = response.request.url.path
     if is_stream(response.status_code, path, content_type):
