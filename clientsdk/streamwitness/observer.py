@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from . import faults
 from . import semconv as sc
 from .events import Frame, Piece, Reading
 from .framing import FRAMINGS, Framer, framing_of
+from .framing.suspicion import is_whole
 from .ledger import Event, Said
 from .providers import Profile, detect, profile
 from .recorder import Recorder
@@ -36,29 +38,27 @@ def _error_type(end: str, detail: str) -> dict[str, Any]:
     return {sc.ERROR_TYPE: detail if detail.isidentifier() else end} if end in _FAULTS else {}
 
 
+def _is_broken(data: bytes) -> bool:
+    """Whether this is the beginning of an object that no reader of JSON takes, nor one that reads line by line."""
+    if not data.lstrip().startswith(b"{") or is_whole(data):
+        return False
+    return not all(is_whole(line) for line in data.split(b"\n") if line.strip())
+
+
 def is_opaque(reading: Reading) -> bool:
     """Whether an event says nothing that its profile reads."""
     return not reading.pieces and not reading.parts & ~_OPAQUE
 
 
-class _Numbers:
-    """A provider's own sequence numbers: the first, the last, and how many between were missing."""
+def _position_in(observer: BodyObserver) -> Callable[[], int]:
+    """Asks how many events came before the one that is read, and keeps nothing alive by it."""
+    found = weakref.ref(observer)
 
-    __slots__ = ("first", "holes", "last")
+    def position() -> int:
+        alive = found()
+        return -1 if alive is None else alive.events
 
-    def __init__(self) -> None:
-        self.first: int | None = None
-        self.last: int | None = None
-        self.holes: int | None = None
-
-    def note(self, number: int | None) -> None:
-        if number is None:
-            return
-        if self.last is None:
-            self.first, self.holes = number, 0
-        elif number > self.last + 1:
-            self.holes = (self.holes or 0) + number - self.last - 1
-        self.last = number if self.last is None else max(self.last, number)
+    return position
 
 
 class BodyObserver:
@@ -69,6 +69,7 @@ class BodyObserver:
     """
 
     __slots__ = (
+        "__weakref__",
         "_broken",
         "_clock",
         "_comments",
@@ -76,10 +77,10 @@ class BodyObserver:
         "_framer",
         "_framing",
         "_held",
+        "_noise",
         "_noted",
         "_path",
         "_reads",
-        "_upstream",
         "error",
         "events",
         "first",
@@ -129,11 +130,10 @@ class BodyObserver:
         self._framing = framing_of(path, content_type) or "sse"
         self._framer: Framer = FRAMINGS[self._framing]()
         self._path, self._content_type, self._clock = path, content_type, clock
-        self._upstream: _Numbers | None = None
         if named is not None:
             self._take(profile(named))
         self._noted: list[Event] = []
-        self._held = self._comments = self._reads = 0
+        self._held = self._comments = self._reads = self._noise = 0
         self._broken = False
 
     def feed(self, piece: bytes | bytearray | memoryview, now: int | None = None) -> None:
@@ -212,7 +212,7 @@ class BodyObserver:
 
     def _take(self, profile: Profile) -> Profile:
         self.profile = profile
-        self._upstream = _Numbers() if profile.numbered else None
+        profile.placed(_position_in(self))
         return profile
 
     def _record(self, frame: Frame, now: int) -> None:
@@ -222,13 +222,11 @@ class BodyObserver:
         if self.stamp is not None:
             sequence, data = self.stamp(frame)
         reading = _UNREADABLE if fault else profile.read(name, data)
-        if self._upstream is not None:
-            self._upstream.note(profile.sequence)
         leg, leg_read = _NO_LEG if self.on_event is None else self.on_event(frame, reading) or _NO_LEG
         parts, pieces = reading
         result = _OK
         if fault or self.terminal or parts & _RARE or not pieces:
-            result = self._note(fault, reading)
+            result = self._note(fault, reading, data)
         else:
             self.judged += 1
         data = frame[1]
@@ -239,7 +237,7 @@ class BodyObserver:
         if self.first is None:
             self.first = reading
 
-    def _note(self, fault: str, reading: Reading) -> int:
+    def _note(self, fault: str, reading: Reading, data: bytes) -> int:
         """The result of an event other than a mere piece of the answer, and what points further down ask about it."""
         parts, terminal = reading.parts, self.terminal
         self.judged += bool(reading.pieces) and not terminal
@@ -253,21 +251,41 @@ class BodyObserver:
             return sc.RESULT[fault]
         if terminal:
             return _AFTER_TERMINAL_RESULT
-        return _MALFORMED if parts & sc.MALFORMED else _OK
+        if not parts & sc.MALFORMED:
+            return _OK
+        self._noise += not parts & sc.ERROR and not _is_broken(data)
+        return _MALFORMED
+
+    def _pending_parts(self) -> int | None:
+        """What the event carries that the end of the body left open; None where nobody could read it as one."""
+        rest = None if self._broken else self._framer.rest
+        if rest is None:
+            return None
+        known = self.profile
+        reader = profile(known.name) if known is not None else detect(self._path, self._content_type, rest.data)
+        parts = reader.read(rest.name, rest.data).parts
+        return None if parts & sc.MALFORMED else parts
 
     def _known(self) -> dict[str, Any]:
         """What framing and profile know: ours, and in the field's own words (`gen_ai.*`)."""
-        profile, upstream = self.profile, self._upstream
-        framed = {sc.FRAMING: self._framing, sc.MISFRAMED: self._framer.wrong or None}
+        profile = self.profile
+        framed = {
+            sc.FRAMING: self._framing,
+            sc.MISFRAMED: self._framer.wrong or None,
+            sc.PENDING_PARTS: self._pending_parts(),
+        }
         if profile is None:
             return {key: value for key, value in framed.items() if value is not None}
+        numbers = profile.numbers
         reasons = profile.finish_reasons or (("error",) if self._complete() is False else ())
         known = framed | {
-            sc.UPSTREAM_FIRST: upstream and upstream.first,
-            sc.UPSTREAM_LAST: upstream and upstream.last,
-            sc.UPSTREAM_HOLES: upstream and upstream.holes,
+            sc.UPSTREAM_FIRST: numbers and numbers.first,
+            sc.UPSTREAM_LAST: numbers and numbers.last,
+            sc.UPSTREAM_HOLES: numbers and numbers.holes,
             sc.UPSTREAM_MISMATCHES: profile.snapshot_mismatches or None,
             sc.UPSTREAM_BREAKS: profile.grammar_breaks or None,
+            sc.UPSTREAM_FAULTS: profile.contradictions or None,
+            sc.UPSTREAM_NOISE: self._noise or None,
             sc.PROVIDER_NAME: profile.provider,
             sc.RESPONSE_MODEL: profile.model,
             sc.RESPONSE_ID: profile.response_id,

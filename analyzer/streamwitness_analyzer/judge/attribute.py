@@ -53,6 +53,11 @@ class Fault:
     suspects: tuple[Component, ...]
     confidence: Confidence
 
+    @property
+    def by_itself(self) -> bool:
+        """Whether one record alone proves it, against what lies before the first point."""
+        return self.seen is self.missing
+
 
 def between(seen: Point, missing: Point) -> tuple[Component, ...]:
     """The components on the way from one point to a later one."""
@@ -73,12 +78,20 @@ def attribute(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
 
 
 def _fault(seen: Record, missing: Record, change: Change, cleared: frozenset[Component] = frozenset()) -> Fault:
-    suspected = suspects(seen.point, missing.point, cleared)
+    return _suspected(seen, missing, change, suspects(seen.point, missing.point, cleared))
+
+
+def _suspected(seen: Record, missing: Record, change: Change, suspected: tuple[Component, ...]) -> Fault:
     vouched = seen.vouched and missing.vouched
     confidence: Confidence = (
         "certain" if len(suspected) == 1 and vouched else "narrowed" if suspected else "inconsistent"
     )
     return Fault(change, seen, missing, suspected, confidence)
+
+
+def within(record: Record, change: Change) -> Fault:
+    """A fault that one record proves by itself: its stream was never in place, so all that lies before is suspected."""
+    return _suspected(record, record, change, suspects("source", record.point))
 
 
 # --------------------------------------------------------------------------- seen, missing, seen again

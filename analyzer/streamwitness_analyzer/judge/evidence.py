@@ -37,6 +37,19 @@ def evidence(
     return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": _missing(change, sequence, about, missing)}
 
 
+def evidence_of_one(change: Change, sequence: Span, record: Record) -> dict[str, str]:
+    """`seen`: what one point read that contradicts itself. `missing`: what it should have read."""
+    saw, place = SAW[record.point], words.where(sequence, False)
+    if change.kind == "gap":
+        return {
+            "seen": f"{saw} {place} right behind a hole in the provider's own numbers",
+            "missing": f"{words.events(change.count)} with the numbers between; {change.note}",
+        }
+    told = f"; {change.note}" if change.note else ""
+    what = {"duplicate": " again", "reorder": " too late", "after_terminal": " behind the end"}.get(change.kind, "")
+    return {"seen": f"{saw} {place}{what}{told}", "missing": f"nothing; {words.label(record.point)} is the first point"}
+
+
 def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:
     saw, (first, last) = SAW[missing.point], sequence
     told = f"; {change.note}" if change.note else ""

@@ -11,7 +11,7 @@ from streamwitness.semconv import COMPONENTS, POINTS, Point
 from . import words
 from .attribute import Fault, Step
 from .change import Span
-from .evidence import evidence
+from .evidence import evidence, evidence_of_one
 from .path import Path
 from .places import Mapper, back, same
 from .records import Record
@@ -42,6 +42,8 @@ class Finding:
     def short(self) -> str:
         """For a list."""
         change = self.fault.change
+        if self.fault.by_itself and change.kind == "gap":
+            return words.short_hole(self.fault.suspects, self.sequence, change.count)
         return words.short_finding(change.kind, self.fault.suspects, self.sequence, self.about, change.count)
 
     @property
@@ -58,13 +60,18 @@ class Finding:
             "seen": words.label(self.fault.seen.point),
             "missing": words.label(self.fault.missing.point),
             "first": str(self.sequence[0]),
+            "note": change.note,
         }
+        if self.fault.by_itself:
+            return words.explained_by_itself(change.kind, change.count, change.exact, places)
         return words.explained(change.kind, change.count, change.exact, places)
 
     @cached_property
     def evidence(self) -> dict[str, str]:
         """What both points testify."""
         fault = self.fault
+        if fault.by_itself:
+            return evidence_of_one(fault.change, self.sequence, fault.seen)
         return evidence(fault.change, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
 
     def document(self) -> dict[str, Any]:
@@ -80,7 +87,7 @@ class Finding:
             "about": self.about,
             "axis": self.axis,
             "exchange": fault.seen.exchange,
-            "between": [fault.seen.point, fault.missing.point],
+            "between": ["source" if fault.by_itself else fault.seen.point, fault.missing.point],
             "witnesses": [fault.seen.witness, fault.missing.witness],
             "roles": [_role(fault.seen), _role(fault.missing)],
             "content_bytes": self.content_bytes,

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, MARK_BYTES, MAX_SLOTS, MISFRAMED, PART, PENDING_BYTES, RESULT, TERMINAL
+from streamwitness.semconv import (
+    ERROR,
+    FINISH,
+    MARK_BYTES,
+    MAX_SLOTS,
+    MISFRAMED,
+    PART,
+    PENDING_BYTES,
+    PENDING_PARTS,
+    RESULT,
+    TERMINAL,
+)
 
 from .records import Record
 
@@ -98,6 +109,15 @@ def pending(record: Record) -> int:
     """Bytes that were left at the end, of an event that never ended."""
     told = record.told(PENDING_BYTES)
     return told if isinstance(told, int) else 0
+
+
+def unclosed(record: Record) -> bool:
+    """Whether what ends the answer came whole, and only the blank line behind it never did.
+
+    Readers that take the end of the body for one have a whole answer, and others none: both are right.
+    """
+    told = record.told(PENDING_PARTS)
+    return record.end == "eof" and isinstance(told, int) and bool(told & (FINISH | TERMINAL)) and not told & ERROR
 
 
 def misframed(record: Record) -> bool:

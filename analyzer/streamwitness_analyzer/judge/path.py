@@ -17,6 +17,7 @@ from .numbered import judge_numbered
 from .parts import MISREAD, ends_with_terminal, may_go_on_behind_terminal, misframed, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
+from .source import source_faults
 from .upstream import Upstream, judge_upstream
 from .view import View
 from .waste import kept_running
@@ -65,7 +66,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
         ambiguous.append("egress")
     path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
-    path.faults += [*_rejected(path), *kept_running(exchange, egress)]
+    path.faults += [*_rejected(path), *kept_running(exchange, egress), *source_faults(path)]
     return path
 
 

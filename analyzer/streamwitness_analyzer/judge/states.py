@@ -7,7 +7,7 @@ from typing import Final
 from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
 
 from .endings import Row
-from .parts import misframed
+from .parts import misframed, unclosed
 from .path import Path
 from .records import Record
 
@@ -68,11 +68,16 @@ def _upstream(leg: Record) -> str:
         return "complete"
     if _unsure(leg):
         return "none"
-    if leg.end == "eof" and misframed(leg):
+    if _against_the_format(leg):
         return "misframed"
     if _INGRESS.get(leg.end or "") == "cut" and leg.part("terminal") and _incomplete(leg):
         return "unfinished"
     return _INGRESS.get(leg.end or "", "stopped")
+
+
+def _against_the_format(record: Record) -> bool:
+    """Whether a body that ended cleanly was not as its format has it, as a whole or at its very end."""
+    return record.end == "eof" and (misframed(record) or unclosed(record))
 
 
 def _incomplete(record: Record) -> bool:
@@ -91,7 +96,7 @@ def egress_state(path: Path) -> str:
         return "complete"
     if _unsure(egress) and egress.end not in _ITS_OWN_FAILURES:
         return "none"
-    return "misframed" if egress.end == "eof" and misframed(egress) else egress.end
+    return "misframed" if _against_the_format(egress) else egress.end
 
 
 def _unsure(record: Record) -> bool:
@@ -122,7 +127,7 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "complete"
     arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
     stop = _stop(wire, parsed, applied, arrived)
-    return "misframed" if stop == "eof" and wire is not None and misframed(wire) else stop
+    return "misframed" if stop == "eof" and wire is not None and (misframed(wire) or unclosed(wire)) else stop
 
 
 def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:

@@ -24,6 +24,7 @@ from .view import Run, View, same_run
 Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
 _REST: Final = "what a further exchange was given is not known to be what the gateway had read"
+_BROKEN: Final = "what one gateway read was broken before, at another gateway or at the provider"
 _BETWEEN: Final = "what one gateway sent is not known to be what the other one read"
 
 
@@ -75,6 +76,7 @@ def doubts(every: Sequence[Path]) -> list[str]:
         return []
     found = [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
     found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
+    found += [_BROKEN for path in every if _broken_elsewhere(path, every)]
     return list(dict.fromkeys(found))
 
 
@@ -165,6 +167,12 @@ def _behind(path: Path, every: Sequence[Path]) -> list[Path]:
     return list({p.exchange.id: p for p in found if p.exchange.id != here.id}.values())
 
 
+def _broken_elsewhere(path: Path, every: Sequence[Path]) -> bool:
+    """Whether this gateway read a stream that contradicts itself, and none of those it read from says the same."""
+    mine = any(fault.by_itself for fault in path.faults)
+    return mine and not reads_a_provider(path, every) and not any(p.faults for p in _behind(path, every))
+
+
 def _handed_over(path: Path, every: Sequence[Path]) -> bool:
     """Whether what this gateway read is, event for event, what the one behind it sent."""
     leg = path.upstream.leg
@@ -174,6 +182,11 @@ def _handed_over(path: Path, every: Sequence[Path]) -> bool:
     sent = [p.record("egress") for p in _behind(path, every)]
     views = [View(egress, "payload") for egress in sent if egress is not None and egress.closed]
     return here.digests and any(view.digests and (view.n, view.o) == (here.n, here.o) for view in views)
+
+
+def reads_a_provider(path: Path, every: Sequence[Path]) -> bool:
+    """Whether what lies before this gateway is a provider; else it is, or may be, another gateway."""
+    return not path.exchange.hop and not read_from(path) and not _behind(path, every)
 
 
 def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence[tuple[Path, Row]]) -> Row:

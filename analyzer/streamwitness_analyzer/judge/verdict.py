@@ -73,14 +73,16 @@ def _findings(every: Sequence[Path], testimony: Testimony, settled: bool) -> _Fo
     into = {"recovered": found.recovered, "unknown": found.open, "lost": found.standing}
     for path in every:
         for finding in findings_of(path):
-            if finding.key not in seen and _stands(finding, path, testimony, settled):
+            if finding.key not in seen and _stands(finding, path, every, testimony, settled):
                 seen.add(finding.key)
                 into[together.recovery(finding.fault, path, every)].append(finding)
     return found
 
 
-def _stands(finding: Finding, path: Path, testimony: Testimony, settled: bool) -> bool:
-    """Whether nothing later can take the finding back: what was read on may be for an exchange that resumes."""
+def _stands(finding: Finding, path: Path, every: Sequence[Path], testimony: Testimony, settled: bool) -> bool:
+    """Whether it stands, and nothing later can take it back: what was read on may be for an exchange that resumes."""
+    if finding.fault.by_itself and not together.reads_a_provider(path, every):
+        return False  # what lies before is another gateway, which tells for itself
     resumed = any(exchange.attempt > path.exchange.attempt for exchange in testimony.exchanges)
     return finding.fault.change.kind != waste.KIND or (settled and not resumed)
 

@@ -29,6 +29,7 @@ VERBS: Final = {
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
     "malformed": ("broke", "event"),
+    "after_terminal": ("sent, behind the end of the answer,", "event"),
     "upstream_kept_running": ("kept reading", "event"),
 }
 """Kind → what was done, and to what."""
@@ -46,9 +47,19 @@ EXPLAINED: Final = {
     "altered": "The content of {count} differs between {seen} and {missing}.",
     "partial": "{count} was applied only in part.",
     "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
+    "after_terminal": "{count} came out at {missing} behind the end of the answer, where {seen} did not have them.",
     "upstream_kept_running": "{count} more were read at {seen} after {missing} had lost its client; nobody got them.",
 }
 """Kind → the sentence under it."""
+
+BY_ITSELF: Final = {
+    "gap": "{count} never came at {missing}: the provider's own numbers leave them out, and {note}.",
+    "duplicate": "{count} came twice at {missing}, under the same numbers of the provider's own; {note}.",
+    "reorder": "{count} came at {missing} behind later numbers of the provider's own; {note}.",
+    "malformed": "{count} came broken at {missing}: {note}.",
+    "after_terminal": "{count} with output came at {missing} behind the end of the answer, where no reader looks.",
+}
+"""The same for a fault that one point's record proves by itself."""
 
 ENDED: Final = {
     "completed": "completed",
@@ -144,6 +155,11 @@ def short_finding(kind: str, suspects: Sequence[Component], span: Sequence[int] 
     return f"{suspects_called(suspects)} {verb} {place}"
 
 
+def short_hole(suspects: Sequence[Component], span: Sequence[int], count: int) -> str:
+    """What never came to the first point has no place there, but one before which it is missing."""
+    return f"{suspects_called(suspects)} lost {events(count)} before {where((span[0], span[0]), False)}"
+
+
 def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact: bool) -> str:
     """A finding as a headline: `THE CLIENT'S PARSER LOST 1 EVENT`."""
     if not suspects:
@@ -154,10 +170,19 @@ def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact
     return f"{who} {verb} {least}{events(count)}".upper()
 
 
+def explained_by_itself(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
+    """The same for a fault that one record proves; `words` holds `missing` and `note`."""
+    return _counted(BY_ITSELF[kind], count, exact, words)
+
+
 def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
     """The sentence of a finding; `words` holds `seen`, `missing` and `first`."""
+    return _counted(EXPLAINED[kind], count, exact, words)
+
+
+def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
     number = events(count) if exact else f"at least {events(count)}"
-    text = EXPLAINED[kind].format(count=number, **words)
+    text = sentence.format(count=number, **words)
     return text[0].upper() + text[1:]
 
 

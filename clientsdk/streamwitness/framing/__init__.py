@@ -40,6 +40,10 @@ class Framer(Protocol):
     def wrong(self) -> str:
         """What the body turned out to be where it is not framed as announced: one of semconv.MISFRAMINGS, or ""."""
 
+    @property
+    def rest(self) -> Frame | None:
+        """After the end: what some readers take for a last event, though it was never closed; else None."""
+
     def feed(self, data: bytes | bytearray | memoryview) -> list[Frame]:
         """The frames that end in this piece. What is needed of the piece is copied, never the piece kept."""
 

@@ -46,6 +46,8 @@ class EventStreamFramer:
     `Frame.name` is the value of `:event-type`, of `:exception-type` for an exception, or `error`; `data` the payload.
     """
 
+    rest: Final = None
+    """Nothing that anybody takes for an event: half a message is none."""
     __slots__ = ("_aside", "_head", "_held", "_is_text", "_limit", "_size", "_total", "comments")
 
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:

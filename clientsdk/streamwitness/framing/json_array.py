@@ -46,6 +46,8 @@ class JSONArrayFramer:
     An element of more than `limit` bytes comes out as an oversize frame with its true size.
     """
 
+    rest: Final = None
+    """Nothing that anybody takes for an event: half an element is none."""
     __slots__ = ("_depth", "_escaped", "_from", "_head", "_held", "_limit", "_size", "_start", "_state", "comments")
 
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:

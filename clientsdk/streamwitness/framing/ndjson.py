@@ -35,6 +35,8 @@ class NDJSONFramer:
     A line of more than `limit` bytes, its end included, comes out as an oversize frame with its true size.
     """
 
+    rest: Final = None
+    """Nothing that anybody takes for an event: a whole last line is an event."""
     __slots__ = ("_dropped", "_limit", "_line", "_start", "_suspicion", "comments")
 
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:

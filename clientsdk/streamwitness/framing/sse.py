@@ -58,6 +58,7 @@ class SSEFramer:
         "_suspicion",
         "comments",
         "last_id",
+        "rest",
     )
 
     def __init__(self, limit: int = MAX_FRAME_BYTES) -> None:
@@ -65,6 +66,8 @@ class SSEFramer:
         """Comment lines seen so far: they carry nothing, but show that the peer lives."""
         self.last_id = b""
         """The last event id: what a client would send as Last-Event-ID."""
+        self.rest: Frame | None = None
+        """After the end: the event that a blank line would have made of what was left; None where it is none."""
         self._limit = limit
         self._start: bytes | None = b""  # what may yet turn out to be the byte order mark; None once that is known
         self._suspicion = Suspicion("sse")
@@ -102,7 +105,7 @@ class SSEFramer:
         """The body has ended: discard what was never dispatched, and say how many bytes of an event that was.
 
         These are the field lines since the last blank line, and an unfinished last line unless it is a comment. There
-        are no frames that only the end completes. A second call gives 0.
+        are no frames that only the end completes; `rest` is what others may take for one. A second call gives 0.
         """
         if self._start:
             self._hold(self._start)
@@ -112,9 +115,19 @@ class SSEFramer:
             if not any(start.startswith(text) for start in (BOM, *_FIELDS)):  # may have been cut within
                 self._unless_known(text, [])
         pending = self._size
+        self.rest = self._left(text) if length == len(text) and pending <= self._limit else None
         self._start, self._cr = None, False
         self._begin()
         return [], pending
+
+    def _left(self, line: bytes) -> Frame | None:
+        """The open event with this unfinished line, as readers have it that take the end for a blank line."""
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        data = [*self._data, value] if field == b"data" else self._data
+        if not data:
+            return None
+        return Frame(value if field == b"event" else self._name, b"\n".join(data), self._size)
 
     @property
     def wrong(self) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from streamwitness.events import Reading
 
 from .objects import Unreadable
+
+if TYPE_CHECKING:
+    from .numbers import Numbers
 
 __all__ = ["PROFILES", "Profile", "Unreadable", "detect", "profile"]
 
@@ -57,6 +60,10 @@ class Profile(Protocol):
         """Whether the format numbers its events, so that `sequence` is worth asking."""
 
     @property
+    def numbers(self) -> Numbers | None:
+        """The provider's own numbers, where it has any."""
+
+    @property
     def sequence(self) -> int | None:
         """The provider's own number of the event read last; None where it had none."""
 
@@ -67,6 +74,13 @@ class Profile(Protocol):
     @property
     def grammar_breaks(self) -> int:
         """The provider's own fault: events that its grammar does not allow where they stand; 0 where it has none."""
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What the stream says against itself, and so the provider's own fault: `kind count first last` each."""
+
+    def placed(self, at: Callable[[], int]) -> None:
+        """Who counts the events, to be asked for the position of the one that is read (-1: nobody does)."""
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event: its name and raw data field. Never raises; what cannot be decoded is MALFORMED."""

@@ -55,6 +55,7 @@ from streamwitness.semconv import (
 
 from .anthropic_event import EVENT, Block, Delta, Event, Message, Usage
 from .base import MAX_TRACKED, JsonProfile, count, label, line_of, reading
+from .contradictions import Astray
 from .objects import canonical, utf8
 from .shapes import Shape
 
@@ -96,7 +97,8 @@ class Anthropic(JsonProfile[Event]):
         super().__init__()
         self.grammar_breaks = 0
         """Deltas and stops of a block that is not open, or of another kind; starts of one that is."""
-        self._stopped = False
+        self._stopped = self._begun = False
+        self._astray = Astray()
         self._blocks: dict[int | None, tuple[str, str]] = {}
         self._hollow: set[int | None] = set()  # tool calls that no input has come for yet
         self._tools = 0
@@ -108,6 +110,11 @@ class Anthropic(JsonProfile[Event]):
         """Stop reason, `message_stop`, no block left open, no error."""
         done = self._stopped and bool(self._finishes) and not self._blocks
         return done and not self.failed and not self._overflow
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """Output for blocks that end and were never begun; only judged where the message's start was seen."""
+        return self._astray.broken.told() if self._begun and not self._overflow else ()
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; the name tells a ping without data, and an error whose data is not JSON."""
@@ -140,19 +147,30 @@ class Anthropic(JsonProfile[Event]):
         to = DELTAS.get(delta.type or "")
         block = self._blocks.get(index)
         if block is None:
-            self.grammar_breaks += 1
+            self._breaks()
         if to is None:
             return _OTHER
         kind, part, bit = to
         if block is None or (block[0] != kind and block[0] != "server"):
-            self.grammar_breaks += block is not None
-            block = self._open(index, kind) if kind == "tool" else (kind, _SLOTS[kind])
+            block = self._stray(index, kind, block is None)
         text = delta.text if kind == "text" else delta.thinking if kind == "thinking" else delta.partial_json
         if not text or not block[1]:
             return _OTHER
         if kind == "tool":
             self._hollow.discard(index)
         return _new(Reading, (bit, (_new(Piece, (block[1], part, utf8(text), "")),)))
+
+    def _stray(self, index: int | None, kind: str, astray: bool) -> tuple[str, str]:
+        """Where a delta belongs that is for no open block, or for one of another kind."""
+        if astray:
+            self._astray.says(index, self._at())
+        else:
+            self._breaks()
+        return self._open(index, kind) if kind == "tool" else (kind, _SLOTS[kind])
+
+    def _breaks(self) -> None:
+        """An event stands where it must not; with more blocks than are told apart, nothing is known of that."""
+        self.grammar_breaks += not self._overflow
 
     def _open(self, index: int | None, kind: str) -> tuple[str, str]:
         """A new block: its kind, and the slot of what it says ("" for nothing)."""
@@ -167,6 +185,7 @@ class Anthropic(JsonProfile[Event]):
         return block
 
     def _message_start(self, event: Event, pieces: list[Piece]) -> int:
+        self._begun = True
         message = event.message or Message()
         self.model = self.model or label(message.model)
         self.response_id = self.response_id or label(message.id)
@@ -174,7 +193,9 @@ class Anthropic(JsonProfile[Event]):
 
     def _block_start(self, event: Event, pieces: list[Piece]) -> int:
         block = event.content_block or Block()
-        self.grammar_breaks += event.index in self._blocks
+        if event.index in self._blocks:
+            self._breaks()
+        self._astray.begins(event.index)
         kind, slot = self._open(event.index, KINDS.get(block.type or "", "server"))
         if kind == "tool":
             self._note_hollow(event.index, block)
@@ -188,7 +209,9 @@ class Anthropic(JsonProfile[Event]):
 
     def _block_stop(self, event: Event, pieces: list[Piece]) -> int:
         block = self._blocks.pop(event.index, None)
-        self.grammar_breaks += block is None
+        self._astray.ends(event.index)
+        if block is None:
+            self._breaks()
         if block is None or event.index not in self._hollow:
             return OTHER
         # Every other API writes the arguments of a call without any as `{}`.

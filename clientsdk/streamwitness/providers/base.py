@@ -6,13 +6,17 @@ types, invalid bytes and other people's objects is done here, once.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Generic
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic
 
 from streamwitness.events import Piece, Reading
 from streamwitness.semconv import ALL_PARTS, ERROR, FINISH, MALFORMED, OTHER, TERMINAL
 
 from .objects import SENTINEL, Unreadable, decode, fields, raw_event, utf8
 from .shapes import S, Shape
+
+if TYPE_CHECKING:
+    from .numbers import Numbers
 
 MAX_TRACKED: Final = 1024
 """Choices of a response, and tool calls of a choice, that are told apart; a real one has a handful."""
@@ -35,6 +39,7 @@ class JsonProfile(Generic[S]):
     """Its events."""
     delivers: ClassVar[int] = ALL_PARTS
     numbered: ClassVar[bool] = False
+    numbers: Numbers | None = None
 
     def __init__(self) -> None:
         self.model: str | None = None
@@ -42,6 +47,7 @@ class JsonProfile(Generic[S]):
         self.usage: tuple[int | None, int | None] = (None, None)
         self.sequence: int | None = None
         self.snapshot_mismatches = self.grammar_breaks = 0
+        self._at: Callable[[], int] = _nowhere
         self.failed = False
         """Whether an error was among the events."""
         self._finishes: dict[int, str] = {}
@@ -50,6 +56,15 @@ class JsonProfile(Generic[S]):
     def finish_reasons(self) -> tuple[str, ...]:
         """Canonical finish of each choice that has one, in order of the choices."""
         return tuple(finish for _, finish in sorted(self._finishes.items()))
+
+    def placed(self, at: Callable[[], int]) -> None:
+        """Who counts the events, to be asked for the position of the one that is read."""
+        self._at = at
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What the stream says against itself."""
+        return ()
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; never raises."""
@@ -99,6 +114,10 @@ class JsonProfile(Generic[S]):
             self._finishes[choice] = finish
         pieces.append(Piece(f"{choice}/finish/0", "finish", b"", finish))
         return FINISH
+
+
+def _nowhere() -> int:
+    return -1
 
 
 def reading(parts: int, pieces: list[Piece]) -> Reading:

@@ -38,6 +38,7 @@ from streamwitness.semconv import ERROR, MALFORMED, OTHER, REASONING, ROLE, TEXT
 from .anthropic import Anthropic, is_event
 from .base import MAX_TRACKED, JsonProfile, count, line_of, piece, reading
 from .bedrock_event import PAYLOAD, Delta, Payload, Usage
+from .contradictions import Astray
 from .objects import Unreadable, fields, raw_event, utf8
 from .shapes import Shape
 
@@ -71,6 +72,8 @@ class Bedrock(JsonProfile[Payload]):
         super().__init__()
         self.grammar_breaks = 0
         """Input for a tool call that was never started."""
+        self._astray = Astray()
+        self._begun = False
         self._tools: dict[int | None, str] = {}
         self._called = 0
         self._inside: Anthropic | None = None
@@ -89,6 +92,13 @@ class Bedrock(JsonProfile[Payload]):
     def finish_reasons(self) -> tuple[str, ...]:
         """Canonical finish, where there was one."""
         return tuple(self._finishes.values()) if self._inside is None else self._inside.finish_reasons
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """Input for tool calls that end and were never started, where the message's start was seen; as inside."""
+        if self._inside is not None:
+            return self._inside.contradictions
+        return self._astray.broken.told() if self._begun else ()
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a message: its name and payload. Without a name, the payload's only key is one."""
@@ -161,7 +171,9 @@ class Bedrock(JsonProfile[Payload]):
         if (tool := delta.tool_use) is not None:
             slot = self._tools.get(index)
             if slot is None:
-                self.grammar_breaks += 1
+                self.grammar_breaks += self._called < MAX_TRACKED
+                if tool.input:
+                    self._astray.says(index, self._at())
                 slot = self._tool(index)
             if tool.input:
                 return Reading(TOOL_ARGS, (piece(slot, "tool_args", tool.input),))
@@ -176,18 +188,21 @@ class Bedrock(JsonProfile[Payload]):
         return slot
 
     def _message_start(self, payload: Payload, pieces: list[Piece]) -> int:
+        self._begun = True
         return ROLE if payload.role else OTHER
 
     def _block_start(self, payload: Payload, pieces: list[Piece]) -> int:
         tool = payload.start.tool_use if payload.start is not None else None
         if tool is None:
             return OTHER
+        self._astray.begins(payload.content_block_index)
         slot = self._tool(payload.content_block_index)
         if tool.name:
             pieces.append(Piece(slot, "tool_start", utf8(tool.name)))
         return TOOL_START
 
     def _block_stop(self, payload: Payload, pieces: list[Piece]) -> int:
+        self._astray.ends(payload.content_block_index)
         return OTHER
 
     def _message_stop(self, payload: Payload, pieces: list[Piece]) -> int:
@@ -216,7 +231,10 @@ class Bedrock(JsonProfile[Payload]):
 
     def _model_event(self, event: object) -> Reading:
         """An event of Anthropic's, from a chunk or from the `anthropic` package, which has unwrapped it."""
-        inside = self._inside = self._inside or Anthropic()
+        if self._inside is None:
+            self._inside = Anthropic()
+            self._inside.placed(self._at)
+        inside = self._inside
         result = inside.read_object(event)
         self.model, self.response_id, self.usage = inside.model, inside.response_id, inside.usage
         return result

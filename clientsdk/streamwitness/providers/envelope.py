@@ -37,6 +37,7 @@ from streamwitness.events import Piece, Reading
 from streamwitness.semconv import ERROR, FINISH_REASONS, PART, TERMINAL, USAGE
 
 from .base import MAX_TRACKED, JsonProfile, count, label, line_of, piece, reading
+from .numbers import Numbers
 from .objects import utf8
 from .shapes import Shape
 
@@ -166,6 +167,7 @@ class Envelope(JsonProfile[Event]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._numbers = self.numbers = Numbers()
         self._expected = 0
         self._whole = True
         self._completed = False
@@ -213,6 +215,7 @@ class Envelope(JsonProfile[Event]):
     def _note(self, event: Event) -> None:
         """What is known of the stream as a whole."""
         self.sequence = count(event.seq)
+        self._numbers.note(self.sequence, self._at)
         self._whole = self._whole and not self._completed and event.seq == self._expected
         self._expected += 1
         self._checksum.add(event)

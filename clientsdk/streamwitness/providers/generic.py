@@ -15,6 +15,7 @@ tokens nor endings are known. A gateway that speaks a protocol of its own can us
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from streamwitness.events import Piece, Reading
@@ -42,6 +43,11 @@ class Generic:
     sequence: Final = None
     snapshot_mismatches: Final = 0
     grammar_breaks: Final = 0
+    contradictions: Final[tuple[str, ...]] = ()
+    numbers: Final = None
+
+    def placed(self, at: Callable[[], int]) -> None:
+        """Nothing here has a place."""
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; its name is no content, because few applications see it."""

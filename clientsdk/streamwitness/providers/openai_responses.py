@@ -53,9 +53,12 @@ from streamwitness.semconv import (
 )
 
 from .base import MAX_TRACKED, JsonProfile, count, label, line_of, reading
+from .contradictions import Contradictions
+from .numbers import Numbers
 from .objects import SENTINEL, utf8
 from .openai_responses_event import EVENT, Event, Item, Part, Response
 from .shapes import Shape
+from .snapshots import MAX_KEPT, Kept
 
 DELTAS: Final = {
     "response.output_text.delta": ("0/text/0", "text", TEXT),
@@ -130,14 +133,27 @@ class OpenAIResponses(JsonProfile[Event]):
         """Arguments for a call that was never announced."""
         self._ended = False
         self._whole = False
-        self._calls: dict[int | None, str] = {}
+        self._calls: dict[int, str] = {}
         self._called_for = 0
         self._sums: dict[_Place, tuple[int, int]] = {}
+        self._numbers = self.numbers = Numbers()
+        self._items: set[int] = set()  # places in the output of which an item was announced
+        self._came = ""  # how the number of this event came
+        self._announced: dict[_Place, int] = {}  # parts that were announced, and by which number
+        self._kept: dict[_Place, Kept] = {}  # deltas behind the first odd number
+        self._kept_bytes = 0
+        self._lost: set[int] = set()  # missing numbers that a snapshot confirms
+        self._contradictions = Contradictions()
 
     @property
     def complete(self) -> bool:
         """`response.completed` or `response.incomplete`, and no error."""
         return self._ended and not self.failed
+
+    @property
+    def contradictions(self) -> tuple[str, ...]:
+        """What snapshots confirm of the numbers, and arguments for calls that were never announced."""
+        return self._contradictions.told()
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; the name only tells an error whose data is not JSON."""
@@ -156,12 +172,13 @@ class OpenAIResponses(JsonProfile[Event]):
 
     def _event(self, event: Event) -> Reading:
         number = event.sequence_number
-        self.sequence = count(number)
+        self.sequence = number = count(number)
+        self._came = self._numbers.note(number, self._at)
         kind = event.type or ""
         if (delta := DELTAS.get(kind)) is not None:
             return self._delta(event, delta)
         if kind in TOOL_DELTAS:
-            return self._delta(event, (self._called(event.output_index), "tool_args", TOOL_ARGS))
+            return self._delta(event, (self._called(event), "tool_args", TOOL_ARGS))
         if (field := SNAPSHOTS.get(kind)) is not None:
             return self._snapshot(event, field)
         pieces: list[Piece] = []
@@ -197,9 +214,12 @@ class OpenAIResponses(JsonProfile[Event]):
         self.model = self.model or label(response.model)
 
     def _item(self, event: Event, item: Item, pieces: list[Piece]) -> int:
+        if len(self._items) < MAX_TRACKED:
+            self._items.add(event.output_index or 0)
         if item.type not in CALLS:
             return ROLE if item.role else 0
-        slot, parts = self._call(event.output_index), TOOL_START
+        slot, parts = self._call(event.output_index or 0), TOOL_START
+        self._announce("response.function_call_arguments.delta", event)
         if item.name:
             pieces.append(Piece(slot, "tool_start", utf8(item.name)))
         if told := item.arguments or item.input:
@@ -210,6 +230,7 @@ class OpenAIResponses(JsonProfile[Event]):
     def _part(self, kind: str, event: Event, part: Part, pieces: list[Piece]) -> int:
         summary = kind.startswith("response.reasoning_summary")
         delta = f"response.{'reasoning_summary_text' if summary else part.type}.delta"
+        self._announce(delta, event)
         told = part.refusal if part.type == "refusal" else part.text
         if delta not in DELTAS or not told:
             return 0
@@ -241,7 +262,12 @@ class OpenAIResponses(JsonProfile[Event]):
         """Whether the caller is to run a tool: by the output that the event repeats, without one by what was seen."""
         return any(item.type in CALLS for item in response.output) if response.output else bool(self._calls)
 
-    def _call(self, index: int | None) -> str:
+    def _announce(self, kind: str, event: Event) -> None:
+        """Note by which number a place was begun: numbers before it cannot be missing in it."""
+        if self.sequence is not None and len(self._announced) < MAX_TRACKED:
+            self._announced.setdefault(_place(kind, event), self.sequence)
+
+    def _call(self, index: int) -> str:
         """Slot of a new call."""
         slot = f"0/tool/{self._called_for}"
         if self._called_for < MAX_TRACKED:
@@ -249,22 +275,60 @@ class OpenAIResponses(JsonProfile[Event]):
             self._calls[index] = slot
         return slot
 
-    def _called(self, index: int | None) -> str:
+    def _called(self, event: Event) -> str:
         """Slot of a call that is known by its place in the output."""
+        index = event.output_index or 0
         slot = self._calls.get(index)
         if slot is None:
-            self.grammar_breaks += 1
+            if index not in self._items and self._called_for < MAX_TRACKED:
+                self._unannounced(event)
             slot = self._call(index)
         return slot
+
+    def _unannounced(self, event: Event) -> None:
+        """Arguments of a call that no item began: a fault where others are announced, or its number is missing."""
+        self.grammar_breaks += 1
+        behind_a_hole = self.sequence is not None and self.sequence - 1 in self._numbers.missing
+        if self._whole and event.delta and (self._items or behind_a_hole):
+            self._contradictions.note("malformed", (1, self._at(), self._at()))
 
     def _add(self, kind: str | None, event: Event, content: bytes) -> None:
         """Note a delta, to be compared with the snapshot of the same place."""
         place = _place(kind, event)
         size, check = self._sums.get(place, _NOTHING)
+        if self._numbers.odd:
+            self._keep(place, size, check, content)
         self._sums[place] = size + len(content), zlib.crc32(content, check)
         if len(self._sums) > MAX_TRACKED:
             self._whole = False
             self._sums.clear()
+
+    def _keep(self, place: _Place, size: int, check: int, content: bytes) -> None:
+        """Keep a delta that comes behind an odd number; beyond some bytes of them nothing is explained any more."""
+        number, kept = self.sequence, self._kept.get(place)
+        self._kept_bytes += len(content)
+        if number is None or self._kept_bytes > MAX_KEPT or len(self._kept) > MAX_TRACKED:
+            self._kept_bytes = MAX_KEPT
+            self._kept.clear()
+            return
+        if kept is None:
+            known = self._announced.get(place, self._numbers.trusted if size else number - 1)
+            begins = max(known, self._numbers.trusted) if size or place in self._announced else known
+            kept = self._kept[place] = Kept(size, check, begins)
+        kept.add(number, content, self._came, self._at())
+
+    def _explain(self, place: _Place, told: tuple[int, int], content: bytes) -> None:
+        """Note what a snapshot that differs from its deltas confirms of the numbers."""
+        numbers, end = self._numbers, self.sequence
+        kept = self._kept.pop(place, None) or Kept(*told, numbers.trusted)
+        if end is None or not numbers.known or self._kept_bytes >= MAX_KEPT:
+            return
+        for kind, found in kept.explained(content, numbers.missing, end).items():
+            fresh = [n for n in found if n not in self._lost] if kind == "gap" else found
+            places = [numbers.missing[n] for n in fresh] if kind == "gap" else fresh
+            self._lost.update(fresh if kind == "gap" else ())
+            if places:
+                self._contradictions.note(kind, (len(places), min(places), max(places)))
 
     def _snapshot(self, event: Event, field: str) -> Reading:
         text: str | None = getattr(event, field) if field else None
@@ -279,6 +343,8 @@ class OpenAIResponses(JsonProfile[Event]):
             return
         if (told or _NOTHING) != (len(content), zlib.crc32(content)):
             self.snapshot_mismatches += 1
+            if told is not None and self._numbers.odd:
+                self._explain(place, told, content)
 
 
 def _place(kind: str | None, event: Event) -> _Place:

@@ -264,4 +264,4 @@ def test_an_event_that_was_broken_before_is_not_the_gateways() -> None:
     blocks = path(broken, broken, None)
     for block in blocks:
         block.totals["malformed"] = 1
-    assert told(judge(blocks, settled=True)) == []
+    assert told(judge(blocks, settled=True)) == [("malformed", ["source"], 1, (9, 9))]

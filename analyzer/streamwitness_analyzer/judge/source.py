@@ -1,0 +1,138 @@
+"""Faults of the source: what a stream says against itself, at the first point that read it.
+
+A loss inside the provider is invisible, so nothing but evidence in the stream itself is one (docs/design.md §7.3):
+
+    malformed       events that no reader can decode, or that belong to a part of the answer that was never begun
+    after_terminal  output behind the event that ends the answer
+    gap             numbers of the provider's own that never came, and its own whole text has more at that very place
+    duplicate       events that came twice under one number of its own, and its own whole text has them once
+    reorder         events that came in another order than their numbers, and its own whole text has that order
+
+Holes alone, a whole text that differs, grammar that is broken where no output is concerned: these are notes, for hops
+that edit, and the many that imitate a provider, make them as well. The first point held accuses whoever lies before
+it; what later points show of the same is not told twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from streamwitness.semconv import (
+    ERROR,
+    PROVIDER_NAME,
+    REASONING,
+    REFUSAL,
+    RESULT,
+    ROLE,
+    TEXT,
+    TOOL_ARGS,
+    TOOL_START,
+    UNKNOWN_PROVIDER,
+    UPSTREAM_FAULTS,
+    UPSTREAM_NOISE,
+)
+
+from .attribute import Fault, within
+from .change import Change, Proof, Span
+from .parts import misframed
+from .records import Record
+
+if TYPE_CHECKING:
+    from .path import Path
+
+UNDECODABLE: Final = "what they hold cannot be decoded"
+UNPLACED: Final = "they belong to a part of the answer that was never begun"
+_OUTPUT: Final = TEXT | REASONING | REFUSAL | TOOL_START | TOOL_ARGS
+_PROOF: Final = Proof("by_itself")
+_NOTES: Final = {
+    "malformed": UNPLACED,
+    "gap": "the provider's whole text has more at that place",
+    "duplicate": "the provider's whole text has them once",
+    "reorder": "the provider's whole text has them in the order of their numbers",
+}
+"""Kind that a recorder may have told of the provider's events → what confirms it."""
+_MOST: Final = 16
+"""Faults of one record that are read; a recorder tells at most one of each kind."""
+
+
+def source_faults(path: Path) -> list[Fault]:
+    """What the first point that read this exchange's bytes proves against whoever lies before it."""
+    record = first_reader(path)
+    if record is None or misframed(record):
+        return []
+    found = [change for change in (_undecodable(record), _after_terminal(record)) if change is not None]
+    return [within(record, change) for change in (*found, *_told(record))]
+
+
+def first_reader(path: Path) -> Record | None:
+    """The first point held of those that read bytes; None where nobody's answer is known to be made of what it read.
+
+    An upstream attempt that does not provably feed the answer accuses nobody of it, and an exchange that carries the
+    rest of an answer repeats what the first one had.
+    """
+    if path.exchange.attempt:
+        return None
+    if path.exchange.at("ingress"):
+        hop = path.upstream.hop
+        return path.upstream.leg if hop is not None and hop.status != "unproven" else None
+    return path.record("egress") or path.record("wire")
+
+
+def _undecodable(record: Record) -> Change | None:
+    """Events that nobody can read; those too long for our own reader are none, nor are mere words between events."""
+    places = [at for at, result, parts, _ in _odd_rows(record) if result == "malformed" and not parts & ERROR]
+    noise = record.told(UPSTREAM_NOISE)
+    count = len(places) - (noise if isinstance(noise, int) else 0)
+    if count <= 0:
+        return None
+    return _change("malformed", count, record.held == "full", (places[0], places[-1]), len(places), UNDECODABLE)
+
+
+def _after_terminal(record: Record) -> Change | None:
+    """Output behind the end of the answer; where another answer begins there, it is that one's."""
+    late = [(at, parts, content) for at, result, parts, content in _odd_rows(record) if result == "after_terminal"]
+    places = [at for at, parts, content in late if parts & _OUTPUT and content]
+    again = any(parts & ROLE for _, parts, _ in late)
+    if not places or again or record.told(PROVIDER_NAME) in (None, UNKNOWN_PROVIDER):
+        return None
+    return _change("after_terminal", len(places), record.held == "full", (places[0], places[-1]), len(places), "")
+
+
+def _odd_rows(record: Record) -> Iterator[tuple[int, str, int, int]]:
+    """Position, result, parts and content bytes of every row that is not simply `ok`."""
+    for block in record.blocks:
+        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+            continue
+        results = block.columns("result").get("result") or ()
+        if not _RESULTS.keys() & set(results):
+            continue
+        columns, nothing = block.columns("parts", "content"), [0] * block.row_count
+        parts, content = columns.get("parts") or nothing, columns.get("content") or nothing
+        for i, result in enumerate(results):
+            if result in _RESULTS:
+                yield block.position + i, _RESULTS[result], parts[i], content[i]
+
+
+_RESULTS: Final = {RESULT[name]: name for name in ("malformed", "after_terminal")}
+
+
+def _told(record: Record) -> Iterator[Change]:
+    """What the recorder itself noticed of the provider's numbers and grammar, and told at the end."""
+    told = record.told(UPSTREAM_FAULTS) if record.closed else None
+    for entry in told[:_MOST] if isinstance(told, (list, tuple)) else ():
+        kind, *numbers = str(entry).split(" ")
+        if kind in _NOTES and len(numbers) == 3 and all(_is_count(number) for number in numbers):
+            count, first, last = (int(number) for number in numbers)
+            if count > 0 and first <= last < record.events:
+                exact = kind != "malformed"  # further ones may stand where it was taken for begun
+                yield _change(kind, count, exact, (first, last), 0, _NOTES[kind])
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 16
+
+
+def _change(kind: str, count: int, exact: bool, span: Span, rows: int, note: str) -> Change:
+    placed = span[1] - span[0] + 1 == rows == count
+    return Change(kind, count, exact, "before", span, span, placed, note=note, proof=_PROOF)
