@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from streamwitness.semconv import COMPONENTS, LINKED, POINTS, PROVIDER_NAME, UPSTREAM_HOLES, Component
+from streamwitness.semconv import (
+    COMPONENTS,
+    LINKED,
+    POINTS,
+    PROVIDER_NAME,
+    UPSTREAM_BREAKS,
+    UPSTREAM_HOLES,
+    UPSTREAM_MISMATCHES,
+    UPSTREAM_NOISE,
+    Component,
+)
 
 from . import words
 from .endings import Row
 from .findings import Finding
 from .path import Path
+from .records import Record
 from .states import after, finish
 
 _SHORT: Final = frozenset(("length", "content_filter"))
@@ -55,7 +66,16 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
         return f"{first} {found[0].sentence}"
-    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}." if integrity == "intact" else first
+    if integrity != "intact":
+        return first
+    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
+
+
+def _no_fault(row: Row, main: Path | None) -> str:
+    """Never that the source is innocent: what is lost inside it, nobody sees."""
+    read = main is not None and main.record("ingress") is not None
+    blamed = row.by == "source" and row.ending != "completed"
+    return ": no fault observed below source" if read and not blamed else ""
 
 
 def _as_far(main: Path | None) -> str:
@@ -180,8 +200,18 @@ def _numbering(path: Path) -> list[dict[str, Any]]:
     first = path.records[0] if path.records else None
     holes = first.told(UPSTREAM_HOLES) if first is not None else None
     notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
+    notes += [_note(kind, count) for kind, key in _ODD.items() if (count := _count(first, key)) > 0]
     linked = next((text for r in path.records if isinstance(text := r.told(LINKED), str)), None)
     return notes + ([_note("linked", 1, linked)] if linked else [])
+
+
+_ODD: Final = {"odd_text": UPSTREAM_MISMATCHES, "odd_order": UPSTREAM_BREAKS, "noise": UPSTREAM_NOISE}
+"""Note → the attribute that counts what it is about."""
+
+
+def _count(record: Record | None, key: str) -> int:
+    told = record.told(key) if record is not None else None
+    return told if isinstance(told, int) else 0
 
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:

@@ -121,12 +121,11 @@ def _told(record: Record) -> Iterator[Change]:
     """What the recorder itself noticed of the provider's numbers and grammar, and told at the end."""
     told = record.told(UPSTREAM_FAULTS) if record.closed else None
     for entry in told[:_MOST] if isinstance(told, (list, tuple)) else ():
-        kind, *numbers = str(entry).split(" ")
+        kind, *numbers = str(entry).replace("+ ", " ", 1).split(" ")
         if kind in _NOTES and len(numbers) == 3 and all(_is_count(number) for number in numbers):
             count, first, last = (int(number) for number in numbers)
-            if count > 0 and first <= last < record.events:
-                exact = kind != "malformed"  # further ones may stand where it was taken for begun
-                yield _change(kind, count, exact, (first, last), 0, _NOTES[kind])
+            if 0 < count and first <= last < record.events:
+                yield _change(kind, count, "+ " not in entry, (first, last), 0, _NOTES[kind])
 
 
 def _is_count(text: str) -> bool:

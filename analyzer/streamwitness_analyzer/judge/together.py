@@ -72,11 +72,11 @@ def _brought(seen: Record, first: int, other: Path) -> Run | None:
 
 def doubts(every: Sequence[Path]) -> list[str]:
     """Why not everything between the exchanges is proven; empty where it is, or where there is only one."""
+    broken = [_BROKEN for path in every if _broken_elsewhere(path, every)]
     if len({path.exchange.id for path in every}) < 2:
-        return []
-    found = [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
+        return broken[:1]
+    found = broken + [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
     found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
-    found += [_BROKEN for path in every if _broken_elsewhere(path, every)]
     return list(dict.fromkeys(found))
 
 

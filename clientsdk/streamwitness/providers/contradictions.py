@@ -20,10 +20,16 @@ class Contradictions:
         """So many more events, between these positions."""
         self._found[kind] = joined(self._found.get(kind), run)
 
-    def told(self) -> tuple[str, ...]:
-        """`kind count first last` each, in order of the kinds."""
+    def told(self, **odd: int | None) -> tuple[str, ...]:
+        """`kind count first last` each, in order of the kinds; a `+` behind a count says that it may be more.
+
+        `odd` are the events of a kind that came oddly at all: where all of them are faults, the count is exact.
+        """
         known = sorted(item for item in self._found.items() if item[1][1] >= 0)
-        return tuple(f"{kind} {count} {first} {last}" for kind, (count, first, last) in known)
+        return tuple(
+            f"{kind} {count}{'' if odd.get(kind) == count else '+'} {first} {last}"
+            for kind, (count, first, last) in known
+        )
 
 
 class Astray:

@@ -16,7 +16,7 @@ MAX_MISSING: Final = 256
 class Numbers:
     """The numbers of one stream, as they came."""
 
-    __slots__ = ("_beyond", "first", "last", "missing", "odd", "trusted")
+    __slots__ = ("_beyond", "again", "first", "last", "late", "missing", "odd", "trusted")
 
     def __init__(self) -> None:
         self.first: int | None = None
@@ -28,6 +28,8 @@ class Numbers:
         """Whether any number was not the one behind the highest."""
         self.trusted = -1
         """The highest before the first odd one: up to it, all came in order."""
+        self.again = self.late = 0
+        """Events whose number had come before, or whose number had been missing."""
         self._beyond = 0
 
     @property
@@ -60,7 +62,10 @@ class Numbers:
         if not self.odd:
             self.odd, self.trusted = True, last
         if number <= last:
-            return "again" if self.missing.pop(number, None) is None else "late"
+            late = self.missing.pop(number, None) is not None
+            self.late += late
+            self.again += not late
+            return "late" if late else "again"
         kept = min(number, last + 1 + MAX_MISSING - len(self.missing))
         self.missing.update(dict.fromkeys(range(last + 1, kept), at()))
         self._beyond += number - max(last + 1, kept)

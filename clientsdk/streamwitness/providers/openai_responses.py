@@ -153,7 +153,8 @@ class OpenAIResponses(JsonProfile[Event]):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What snapshots confirm of the numbers, and arguments for calls that were never announced."""
-        return self._contradictions.told()
+        numbers = self._numbers
+        return self._contradictions.told(gap=numbers.holes, duplicate=numbers.again, reorder=numbers.late)
 
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; the name only tells an error whose data is not JSON."""
