@@ -231,8 +231,8 @@ class Recorder:
     ) -> None:
         self.closed, self.end, self.before_tick = True, end, None
         self._work_off()
-        if not self._ledger.count:
-            self._block_start = now
+        if not self._ledger.count and self._ledger.events:
+            self._block_start = now  # without a single event the block spans the whole wait for one
         block = self._block(max(now, self._last))
         block.final, block.end, block.end_detail, block.complete = True, end, detail, complete
         block.legs = tuple(legs)

@@ -19,7 +19,7 @@ from streamwitness.demo.scenarios import SCENARIOS
 FOLDER = Path(__file__).parent / "golden"
 
 _IDS = re.compile(r"\b[0-9a-f]{16}(?:[0-9a-f]{16})?\b")
-_TIMED = ("started_ns", "ended_ns", "bytes")
+_TIMED = ("started_ns", "ended_ns", "bytes", "at_point", "at_ms", "silent_ms", "at_bytes")
 _CLIENT = ("wire", "parsed", "applied")
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
 
 from .endings import Row
+from .moment import ended_at
 from .parts import misframed, unclosed
 from .path import Path
 from .records import Record
@@ -191,12 +192,5 @@ def finish(main: Path | None) -> str | None:
 
 def after(row: Row, main: Path | None) -> int | None:
     """The last event before the end, where the stream ended: at the point next to who ended it."""
-    point = {"source": "ingress", "gateway": "egress", "transport": "wire", "client": "wire"}.get(row.by or "")
-    records = main.records if main else []
-    if row.ending == "completed":
-        point = "egress"
-    at = next((r for r in records if r.point == point), None) or next(
-        (r for r in records if r.point != "ingress"), None
-    )
-    at = at or (records[0] if records else None)
+    at = ended_at(row, main)
     return at.events - 1 if at is not None else None

@@ -16,6 +16,7 @@ from .change import Hop
 from .counting import counts
 from .endings import OPEN, Row, ending_of
 from .findings import Finding, findings_of
+from .moment import ended_at, moment
 from .path import Path, paths
 from .records import Exchange, Record, Testimony, dropped
 from .sentences import notes, said, why
@@ -129,6 +130,7 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
         "by": row.by,
         "finish": finish(main),
         "after": after(row, main),
+        **moment(ended_at(row, main)),
         "reason": row.reason,
     }
 
