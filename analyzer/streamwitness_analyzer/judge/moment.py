@@ -1,8 +1,8 @@
 """When and after how much a stream ended, at the point next to who ended it: what a limit on the way would show in.
 
-All times are differences of one process's own clock, so that no two clocks are ever compared. A proxy may count from the
-beginning (`at_ms`), from the last event (`silent_ms`), or bytes (`at_bytes`); identical values over many streams are
-what `cuts.py` looks for.
+All times are differences of one process's own clock, so that no two clocks are ever compared. A proxy may count from
+the beginning (`at_ms`), from the last event (`silent_ms`), or bytes (`at_bytes`); identical values over many streams
+are what `cuts.py` looks for.
 """
 
 from __future__ import annotations
