@@ -117,3 +117,53 @@ def test_a_failing_observer_harms_nobody(monkeypatch):
         (block,) = observe([BODY, BODY])
     assert block.extra[sc.OBSERVER_FAULT] == "ZeroDivisionError"
     assert faults.counts()["observer.wire"] == before + 1
+
+
+def left(body: bytes) -> dict[str, object]:
+    """What the record says of the bytes that were left at the end."""
+    block = observe([body])[-1]
+    return {key: block.extra.get(key) for key in (sc.PENDING_BYTES, sc.PENDING_PARTS, sc.UPSTREAM_NOISE)}
+
+
+BEGUN = BODY[: BODY.index(b": keep-alive")]
+FINISH = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
+
+
+@pytest.mark.parametrize(
+    ("rest", "parts"),
+    [
+        (FINISH, sc.FINISH),
+        (FINISH + b"\n", sc.FINISH),
+        (FINISH + b"\r\n: more\n: mo", sc.FINISH),
+        (b"data: [DONE]", sc.TERMINAL),
+        (b'data: {"choices":[{"index":0,\ndata: "delta":{"content":"a"}}]}', sc.TEXT),
+        (FINISH[:-1], None),
+        (b"data: ping", None),
+        (b"event: x", None),
+        (b"dat", None),
+    ],
+)
+def test_what_was_left_is_told_where_it_can_be_read(rest: bytes, parts: int | None) -> None:
+    """An event that only lacks its blank line; half of one, or no field, is none, and nothing counts as an event."""
+    found = left(BEGUN + rest)
+    assert found[sc.PENDING_PARTS] == parts
+    assert found[sc.PENDING_BYTES]
+
+
+def test_what_was_closed_or_too_large_leaves_nothing() -> None:
+    """No bytes, or more than any reader holds."""
+    assert left(BODY) == {sc.PENDING_BYTES: None, sc.PENDING_PARTS: None, sc.UPSTREAM_NOISE: None}
+    assert left(BEGUN + b"data: " + b"1" * sc.MAX_FRAME_BYTES)[sc.PENDING_PARTS] is None
+
+
+def test_what_is_left_of_a_format_that_nobody_knew_yet_is_detected() -> None:
+    """The first event may be the one that was left."""
+    assert left(FINISH)[sc.PENDING_PARTS] == sc.FINISH
+
+
+@pytest.mark.parametrize("data", [b"ping", b"", b'"text"', b"[1]", b'{"a":NaN\ndata: ', b'{"a":1}\ndata: {"b":2}'])
+def test_words_in_the_place_of_events_are_noise(data: bytes) -> None:
+    """Nothing that began as an event of the format and is none; a broken object is no noise."""
+    counted = left(BEGUN + b"data: " + data + b"\n\n")[sc.UPSTREAM_NOISE]
+    assert counted == (None if data.startswith(b'{"a":NaN') else 1)
+    assert left(BEGUN + b'data: {"choices":[\n\n')[sc.UPSTREAM_NOISE] is None

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from streamwitness import rows
 from streamwitness.blocks import Block
-from streamwitness.semconv import MALFORMED
+from streamwitness.semconv import MALFORMED, PROVIDER_NAME
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
@@ -96,6 +96,13 @@ def _unreadable(at: int) -> list[Block]:
     return blocks
 
 
+def _after(end: int) -> list[Block]:
+    """The terminator, and behind it what should have come before."""
+    late = [replace(event, result="after_terminal") for event in ANSWER[end - 2 : -1]]
+    sent = [*ANSWER[: end - 2], ANSWER[-1], *late]
+    return path(sent, sent, sent, ingress=How("ingress", leg=0, extra=((PROVIDER_NAME, "openai"),)))
+
+
 def _read_on(sent: int) -> list[Block]:
     """The client is gone after a millisecond; each event is read a millisecond after the one before."""
     hows = {"ingress": How("ingress", leg=0), "egress": How("egress", legs=(LEG,), end="disconnected")}
@@ -120,6 +127,9 @@ EXAMPLES: Final[dict[str, Example]] = {
         "A gateway decoded text piece by piece and broke a letter.", lambda: _gateway(_with(ANSWER, 3, text=77))
     ),
     "malformed": Example("A gateway cut an event in two; nobody can read the halves.", lambda: _unreadable(3)),
+    "after_terminal": Example(
+        "A provider sent its terminator before the last words; whoever stops there has not had them.", lambda: _after(9)
+    ),
     "partial": Example(
         "The application used the first of two texts in an event.",
         lambda: path(ANSWER, ANSWER, ANSWER, SDK, _raised(SDK, 4, "partial")),

@@ -38,16 +38,17 @@ def evidence(
 
 
 def evidence_of_one(change: Change, sequence: Span, record: Record) -> dict[str, str]:
-    """`seen`: what one point read that contradicts itself. `missing`: what it should have read."""
+    """`seen`: what one point read that contradicts itself. `missing`: what else that rests on."""
     saw, place = SAW[record.point], words.where(sequence, False)
     if change.kind == "gap":
         return {
             "seen": f"{saw} {place} right behind a hole in the provider's own numbers",
-            "missing": f"{words.events(change.count)} with the numbers between; {change.note}",
+            "missing": f"{words.events(change.count)} with the numbers between; {change.note}; {_held(record)}",
         }
     told = f"; {change.note}" if change.note else ""
     what = {"duplicate": " again", "reorder": " too late", "after_terminal": " behind the end"}.get(change.kind, "")
-    return {"seen": f"{saw} {place}{what}{told}", "missing": f"nothing; {words.label(record.point)} is the first point"}
+    by_itself = f"what {words.label(record.point)} read shows it by itself; {_held(record)}"
+    return {"seen": f"{saw} {place}{what}{told}", "missing": by_itself}
 
 
 def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:

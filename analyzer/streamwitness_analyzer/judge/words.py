@@ -29,7 +29,7 @@ VERBS: Final = {
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
     "malformed": ("broke", "event"),
-    "after_terminal": ("sent, behind the end of the answer,", "event"),
+    "after_terminal": ("went on behind the end with", "event"),
     "upstream_kept_running": ("kept reading", "event"),
 }
 """Kind → what was done, and to what."""

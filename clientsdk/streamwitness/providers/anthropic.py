@@ -151,22 +151,18 @@ class Anthropic(JsonProfile[Event]):
         if to is None:
             return _OTHER
         kind, part, bit = to
-        if block is None or (block[0] != kind and block[0] != "server"):
-            block = self._stray(index, kind, block is None)
         text = delta.text if kind == "text" else delta.thinking if kind == "thinking" else delta.partial_json
+        if block is None or (block[0] != kind and block[0] != "server"):
+            if block is None and text:
+                self._astray.says(index, self._at())
+            elif block is not None:
+                self._breaks()
+            block = self._open(index, kind) if kind == "tool" else (kind, _SLOTS[kind])
         if not text or not block[1]:
             return _OTHER
         if kind == "tool":
             self._hollow.discard(index)
         return _new(Reading, (bit, (_new(Piece, (block[1], part, utf8(text), "")),)))
-
-    def _stray(self, index: int | None, kind: str, astray: bool) -> tuple[str, str]:
-        """Where a delta belongs that is for no open block, or for one of another kind."""
-        if astray:
-            self._astray.says(index, self._at())
-        else:
-            self._breaks()
-        return self._open(index, kind) if kind == "tool" else (kind, _SLOTS[kind])
 
     def _breaks(self) -> None:
         """An event stands where it must not; with more blocks than are told apart, nothing is known of that."""

@@ -46,8 +46,11 @@ class Astray:
         self.broken = Contradictions()
 
     def begins(self, index: int | None) -> None:
-        """A block begins; more of them than are told apart make everything unknown."""
-        if index is not None and len(self._begun) <= MAX_TRACKED:
+        """A block begins, be it late; more of them than are told apart make everything unknown."""
+        if index is None:
+            return
+        self._runs.pop(index, None)
+        if len(self._begun) <= MAX_TRACKED:
             self._begun.add(index)
 
     def says(self, index: int | None, position: int) -> None:

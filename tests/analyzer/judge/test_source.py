@@ -271,7 +271,7 @@ def test_the_inner_gateways_fault_is_not_its_source() -> None:
     """It broke what came in order: the outer one, which read it broken, accuses nobody."""
     both = Stream().play(Play(None, sent=BROKEN, upstream=ANSWER, announced=()))
     both.play(replace(Play(BROKEN, proper(), BROKEN, BROKEN), hop=1))
-    assert told(both.verdict()) == [] or {f[1] for f in told(both.verdict())} == {("gateway",)}
+    assert told(both.verdict()) == [("malformed", ("gateway",), "certain", 1, (3, 3))]
 
 
 def test_a_gateway_that_names_what_it_read_accuses_no_source() -> None:
@@ -289,11 +289,7 @@ def test_the_rest_of_an_answer_repeats_nothing() -> None:
     sent = stream.numbered(BROKEN)
     begun = Play(sent[:6], proper(), sent[:6], BROKEN, sent_end="disconnected", received_end="reset", stamp="id")
     rest = Play(sent[2:], proper(), sent[2:], attempt=1, first=2, stamp="id")
-    found = told(stream.play(begun).play(rest).verdict())
-    assert [finding for finding in found if finding[0] == "malformed"] in (
-        [("malformed", ("source",), "certain", 1, (3, 3))],
-        [],
-    )
+    assert told(stream.play(begun).play(rest).verdict()) == [("malformed", ("source",), "certain", 1, (3, 3))]
 
 
 # --------------------------------------------------------------------------- what a record may say
@@ -375,10 +371,9 @@ def test_where_the_source_ended_it_or_was_not_read_that_is_not_said() -> None:
 def test_an_end_without_its_blank_line() -> None:
     """The finish came whole: not cut. Both readings of it are right, so nobody behind it is accused."""
     body = [*ANSWER[:-2], ANSWER[-2].rstrip(b"\n")]
-    for parser in (proper(), flushes):
+    for parser, ending in ((proper(), ("protocol_violation", "source")), (flushes, ("completed", "source"))):
         verdict = through(body, parser=parser)
-        ending = verdict["ending"]["class"], verdict["ending"]["by"]
-        assert (ending, told(verdict)) in ((("protocol_violation", "source"), []), (("completed", "source"), []))
+        assert ((verdict["ending"]["class"], verdict["ending"]["by"]), told(verdict)) == (ending, [])
     piece = [*ANSWER[:3], ANSWER[3].rstrip(b"\n")]
     assert through(piece)["ending"]["class"] == "upstream_truncated"
     half = [*ANSWER[:-2], ANSWER[-2].rstrip(b"\n")[:-9]]

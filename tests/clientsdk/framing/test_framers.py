@@ -128,6 +128,24 @@ def test_the_end_is_told_once(framing: str) -> None:
         assert made.finish() == ([], 0)
 
 
+@pytest.mark.parametrize("framing", FRAMINGS)
+@given(data=st.data())
+def test_what_others_take_for_a_last_event_is_the_same_in_any_cut(framing: str, data: st.DataObject) -> None:
+    """With a blank line behind it, it is that event; where bytes are not pending there is none."""
+    body = data.draw(_bodies(framing))
+    limit = data.draw(LIMITS)
+    whole, split = framer(framing, limit), framer(framing, limit)
+    known = whole.feed(body)
+    for piece in cut(body, data.draw(st.lists(st.integers(0, len(body)), max_size=9))):
+        split.feed(piece)
+    pending = whole.finish()[1]
+    assert (split.finish()[1], split.rest) == (pending, whole.rest)
+    if whole.rest is not None:
+        assert 0 < len(whole.rest.data) <= pending or not whole.rest.data
+        closed = framer("sse").feed(body + b"\n\n")
+        assert [(frame.name, frame.data) for frame in closed[len(known) :]] == [whole.rest[:2]]
+
+
 def _endless(framing: str) -> Iterator[tuple[bytes, bytes]]:
     """How a body starts that never completes an event, and what it goes on with."""
     x = b"x" * 4096
