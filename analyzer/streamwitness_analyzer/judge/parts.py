@@ -116,8 +116,14 @@ def unclosed(record: Record) -> bool:
 
     Readers that take the end of the body for one have a whole answer, and others none: both are right.
     """
+    parts = left(record)
+    return bool(parts & (FINISH | TERMINAL)) and not parts & ERROR
+
+
+def left(record: Record) -> int:
+    """Parts of an event that a clean end left without its blank line; 0 where there is none that can be read."""
     told = record.told(PENDING_PARTS)
-    return record.end == "eof" and isinstance(told, int) and bool(told & (FINISH | TERMINAL)) and not told & ERROR
+    return told if record.end == "eof" and isinstance(told, int) else 0
 
 
 def misframed(record: Record) -> bool:

@@ -124,7 +124,7 @@ def _told(record: Record) -> Iterator[Change]:
         kind, *numbers = str(entry).replace("+ ", " ", 1).split(" ")
         if kind in _NOTES and len(numbers) == 3 and all(_is_count(number) for number in numbers):
             count, first, last = (int(number) for number in numbers)
-            if 0 < count and first <= last < record.events:
+            if count and first <= last < record.events:
                 yield _change(kind, count, "+ " not in entry, (first, last), 0, _NOTES[kind])
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
+from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
 
 from .endings import Row
 from .moment import ended_at
-from .parts import misframed, unclosed
+from .parts import left, misframed, unclosed
 from .path import Path
 from .records import Record
 
@@ -110,7 +110,7 @@ def _failed(record: Record) -> bool:
     told = record.told(FINISH_REASONS_ATTRIBUTE)
     if record.complete:
         return isinstance(told, (list, tuple)) and "error" in told
-    return bool(record.part("error")) or record.told(MISFRAMED) == "json_error"
+    return bool((record.part("error") or left(record) & ERROR) or record.told(MISFRAMED) == "json_error")
 
 
 def client_state(path: Path, *, settled: bool) -> str:

@@ -112,8 +112,8 @@ NOTES: Final = {
     "recovered": "{count} lost on the way came by a later exchange; nobody lacks them.",
     "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
     "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
-    "odd_text": "{count} with a whole text of the provider's own that is not what its pieces add up to; filters and many"
-    " imitations make such, too.",
+    "odd_text": "{count} with a whole text of the provider's own that is not what its pieces add up to; filters and"
+    " many imitations make such, too.",
     "odd_order": "{count} stood where the provider's own format does not have them; by itself that costs no output.",
     "noise": "{count} held something else than the provider's format, and nothing that began as an event of it.",
     "recut": "The gateway cut the same content into other events.",

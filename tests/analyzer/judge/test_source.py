@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 
+from streamwitness import rows
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import (
+    MISFRAMED,
+    OBSERVER_FAULT,
     OTHER,
     PROVIDER_NAME,
     ROLE,
+    SNAPSHOT,
     TERMINAL,
     TEXT,
     UPSTREAM_EXCHANGE,
@@ -349,6 +353,33 @@ def test_what_follows_the_end_of_an_unknown_format_proves_nothing() -> None:
     assert told(judge(path(second, second, None, ingress=ingress), settled=True)) == []
 
 
+def test_whole_texts_behind_the_end_are_no_output() -> None:
+    """They repeat what was said."""
+    late = Event(70, SNAPSHOT, result="after_terminal")
+    events = [*answer(range(1, 12)), late]
+    ingress = How("ingress", leg=0, extra=((PROVIDER_NAME, "openai"),))
+    found = path(events, events, None, ingress=ingress)
+    for block in found:
+        columns = {name: list(values) for name, values in block.columns().items()}
+        columns["content"][-1] = 9
+        block.rows = rows.encode(columns, block.row_count)
+    assert told(judge(found, settled=True)) == []
+
+
+def test_a_body_that_is_no_stream_is_not_looked_into() -> None:
+    """What nobody could read of it is told by the ending."""
+    assert told(through([b"<!doctype html>\n", b"<html>", b"<body>no</body>"], parser=None)) == []
+    misframed = How("ingress", leg=0, extra=((MISFRAMED, "html"),))
+    broken = [*answer(range(1, 9)), Event(parts=OTHER, result="malformed")]
+    assert told(judge(path(broken, None, None, ingress=misframed), settled=True)) == []
+
+
+def test_a_record_with_a_fault_of_ours_proves_nothing_at_its_end() -> None:
+    """What its profile had understood by then is no whole stream."""
+    fault = ((OBSERVER_FAULT, "ValueError"),)
+    assert told(with_told("gap 1 3 3", extra=fault)) == []
+
+
 # --------------------------------------------------------------------------- nothing found
 
 
@@ -378,6 +409,12 @@ def test_an_end_without_its_blank_line() -> None:
     assert through(piece)["ending"]["class"] == "upstream_truncated"
     half = [*ANSWER[:-2], ANSWER[-2].rstrip(b"\n")[:-9]]
     assert through(half)["ending"]["class"] == "upstream_truncated"
+
+
+def test_an_error_without_its_blank_line_is_an_error() -> None:
+    """Whoever takes the end for a blank line reads it; who does not, has an answer that just ends."""
+    error = b'data: {"error":{"message":"no"},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
+    assert through([*ANSWER[:3], error])["ending"]["class"] == "upstream_error"
 
 
 def flushes(pieces: Any) -> Any:

@@ -113,6 +113,7 @@ def test_an_announced_call_of_any_kind_is_announced() -> None:
     assert read(odd | {"output_index": 0}, {k: v for k, v in arguments.items() if k != "output_index"}) == ()
     assert read(arguments) == ()
     assert read(other, arguments) == ("malformed 1+ 2 2",)
+    assert found("openai_responses", [("", other), ("", arguments)])[0] == ()  # read on from the middle
     assert read(arguments, numbers=(0, 2)) == ("malformed 1+ 1 1",)
 
 

@@ -189,3 +189,25 @@ def test_a_number_that_came_again_is_kept_once() -> None:
     kept.add(1, b"x", "again", 2)
     assert kept.explained(b"a", {}, 2) == {"duplicate": [2]}
     assert kept.explained(b"b", {}, 2) == {}
+
+
+def test_a_text_that_also_differs_elsewhere_confirms_nothing() -> None:
+    """A hop edited a delta before the hole, or behind it: what else it did, nobody knows."""
+    for at in (4, 8):
+        events = answer()
+        events[at] = events[at] | {"delta": " ***"}
+        assert found(without(events, 6)) == ()
+
+
+def test_what_came_late_beside_a_hole_is_not_told() -> None:
+    """The text confirms the hole; that the order did any harm, it does not."""
+    events = answer(["a", " ", "a", "b", "c", "d"])
+    assert found([*events[:3], events[5], events[3], *events[6:]]) == ()
+    assert found([*events[:4], events[6], events[5], *events[8:]]) == ("gap 1+ 6 6",)
+
+
+def test_more_numbers_than_are_kept_confirm_nothing() -> None:
+    """Which of them are missing is not known any more."""
+    events = answer()
+    far = [event | {"sequence_number": n + 2 * MAX_MISSING * (n > 5)} for n, event in enumerate(events)]
+    assert found(without(far, 5)) == ()
