@@ -231,7 +231,7 @@ def _as_sent(path: Path, step: Step) -> int | None:
     All are, or all that were read, or all but the terminator that ends them; at `applied`, all and in order.
     """
     before, after = step.before.events, step.after.events
-    if step.hop.status != "intact":
+    if step.hop.status != "intact" or (step.after.point == "egress" and path.upstream.edited):
         return None
     if step.after.point == "applied":
         last, named = step.after.blocks[-1], path.named

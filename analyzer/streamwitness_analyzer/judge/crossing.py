@@ -12,11 +12,22 @@ from .view import View
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """What a gateway did on purpose, as it says: which kind of edit, and of how many events, exactly or at least."""
+
+    kind: str
+    count: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """What the gateway made of one upstream response. `recut`: the same or other content, in other events."""
 
     hop: Hop
     recut: bool = False
+    edited: tuple[Edited, ...] = ()
+    """What its own declaration excused."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from streamwitness.semconv import PROVIDER_NAME, UNKNOWN_PROVIDER
 
 from .change import LOSSES, Hop
 from .crossing import Crossing, Made, unproven
+from .declared import filtered, merged, rewritten
 from .envelope import broken_events, lost_finish, proper
 from .legs import passed_on, related
 from .parts import stopped_within_an_event, unread
@@ -104,6 +105,9 @@ RULES: Final[tuple[Rule, ...]] = (
     not_all_read,
     written_otherwise,
     only_envelope,
+    filtered,
+    rewritten,
+    merged,
     unknown_format,
     cut_otherwise,
 )

@@ -32,10 +32,12 @@ def same_content(crossing: Crossing) -> Made | None:
 
 def cut_otherwise(crossing: Crossing) -> Made | None:
     """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
-    changes = proper(crossing)
-    if not _is_recut(changes, crossing):
-        return None
-    leg = crossing.leg
+    return altered(crossing) if _is_recut(proper(crossing), crossing) else None
+
+
+def altered(crossing: Crossing) -> Made:
+    """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
+    changes, leg = proper(crossing), crossing.leg
     marked = first_difference(leg, crossing.egress)
     if marked is None and not (crossing.peer and all_slots(leg)):
         return Made(unproven(NO_DIGEST))

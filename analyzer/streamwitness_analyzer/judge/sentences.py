@@ -173,7 +173,17 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
         notes.append(_note("superseded", len(superseded)))
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
-    return notes
+    return [*notes, *_edited(every)]
+
+
+def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
+    """What a gateway did on purpose, as it says: once for each gateway."""
+    told = {path.exchange.id: path.upstream.edited for path in every}
+    return [
+        _note("edited", edit.count, words.edited(edit.kind, edit.count, edit.exact)) | {"edit": edit.kind}
+        for edits in told.values()
+        for edit in edits
+    ]
 
 
 def _stopped(path: Path) -> list[dict[str, Any]]:

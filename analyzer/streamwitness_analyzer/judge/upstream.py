@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from .change import Hop
-from .crossing import Crossing, all_due, unproven
+from .crossing import Crossing, Edited, all_due, unproven
+from .declared import REASONS
 from .envelope import uncounted
 from .excuses import judge_leg
 from .legs import continued, equal_leg, explained_by, related, replaced, spliced
@@ -38,6 +39,8 @@ class Upstream:
     """Whether all that the leg brought was due at gateway out."""
     joined: bool = False
     """Whether the answer is made of several legs, one continuing the other."""
+    edited: tuple[Edited, ...] = ()
+    """What the gateway did on purpose, as it says."""
 
 
 def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
@@ -65,15 +68,21 @@ def _not_held(legs: Sequence[Record], egress: Record) -> str:
     if any(misframed(record) for record in (*legs, egress)):
         return MISREAD
     held = {leg.recorder for leg in legs if leg.closed}
-    listed = frozenset(egress.closing.legs)
+    listed = _listed(legs, egress.closing.legs)
     if not listed or not listed <= held or {leg.recorder for leg in legs} - listed:
         return "the record of an upstream attempt is not held"
     return ""
 
 
+def _listed(legs: Sequence[Record], own: Sequence[str]) -> frozenset[str]:
+    """The legs that the answer lists, and those that one read in another process lists in its stead."""
+    further = (leg.closing.legs for leg in legs if leg.closing is not None and leg.recorder in own)
+    return frozenset(own).union(*further)
+
+
 def _single(leg: Record, egress: Record) -> Upstream:
     made = judge_leg(Crossing(leg, egress))
-    return Upstream(leg, made.hop, recut=made.recut)
+    return Upstream(leg, made.hop, recut=made.recut, edited=made.edited)
 
 
 def _several(legs: Sequence[Record], egress: Record) -> Upstream:
@@ -105,7 +114,7 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
     Only of a leg that feeds the answer: what a guardrail or an abandoned attempt said is not missing from it.
     """
     hop, leg = found.hop, found.leg
-    if hop is None or leg is None or hop.status == "unproven":
+    if hop is None or leg is None or (hop.status == "unproven" and hop.reason not in REASONS):
         return found
     broken = any(change.kind == "malformed" for change in hop.changes)
     if changes := uncounted(legs, leg, egress, broken=broken):

@@ -117,13 +117,22 @@ NOTES: Final = {
     "odd_order": "{count} stood where the provider's own format does not have them; by itself that costs no output.",
     "noise": "{count} held something else than the provider's format, and nothing that began as an event of it.",
     "recut": "The gateway cut the same content into other events.",
+    "edited": "The gateway says that it {detail} on purpose.",
 }
 """Note → sentence; notes are no faults."""
+
+EDITS: Final = {"filter": "left out", "merge": "joined", "rewrite": "changed"}
+"""What a gateway says that it does → what it did, as the note `edited` tells it."""
 
 
 def events(count: int) -> str:
     """`1 event`, `3 events`."""
     return counted(count, "event")
+
+
+def edited(kind: str, count: int, exact: bool) -> str:
+    """`left out 3 events`, `changed at least 1 event`."""
+    return f"{EDITS[kind]} {'' if exact else 'at least '}{events(count)}"
 
 
 def counted(count: int, thing: str) -> str:

@@ -1,0 +1,109 @@
+"""What a gateway says that it does on purpose (`stream.edited`), and how far that excuses what differs.
+
+| says | is no fault | the hop |
+|---|---|---|
+| `filter` | events that are gone | intact where the rest is proven to have come in order, else unproven |
+| `merge` | nothing: content is compared whole, as ever | a difference is told without a count of events |
+| `rewrite` | content that is gone, new or changed | unproven: what it meant to change nobody knows |
+
+A part of an event left out looks like a change, so beside losses what may be the rest of one proves nothing either. No
+declaration excuses events that are only doubled or displaced, nor what `envelope.py` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from streamwitness.semconv import EDITED, EDITS
+
+from .change import LOSSES, Change, Hop
+from .crossing import Crossing, Edited, Made, unproven
+from .envelope import is_envelope, proper
+from .recut import altered
+
+_FILTERS: Final = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
+_REWRITES: Final = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
+REASONS: Final = frozenset((_FILTERS, _REWRITES))
+"""Why a hop is unproven by declaration: the answer is made of this leg all the same."""
+_UNTOUCHED: Final = frozenset(("duplicate", "reorder"))
+"""Kinds that neither leave out nor change anything: no declaration is about them."""
+_SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
+
+
+def edits_of(crossing: Crossing) -> frozenset[str]:
+    """The known kinds that the gateway declared, at its answer or where another process of it read this leg."""
+    told = (record.told(EDITED) for record in (crossing.leg, crossing.egress))
+    return frozenset(kind for kinds in told if isinstance(kinds, (list, tuple)) for kind in kinds if kind in EDITS)
+
+
+def filtered(crossing: Crossing) -> Made | None:
+    """A declared filter: what is gone was left out, and what remains must be what was read, in order."""
+    said, changes = edits_of(crossing), proper(crossing)
+    lost = tuple(change for change in changes if change.kind in LOSSES)
+    if "filter" not in said or "rewrite" in said or not (lost or _changes_one(changes)):
+        return None
+    if (left_out := _left_out(crossing)) is not None:
+        return Made(Hop("intact", prefix=crossing.hop.prefix), edited=(Edited("filter", left_out, True),))
+    told = (Edited("filter", *_counted(lost)),) if lost else ()
+    rest = tuple(change for change in changes if change.kind not in LOSSES)
+    if not rest or "merge" in said or any(_may_be_left(change, lost, crossing) for change in rest):
+        return Made(unproven(_FILTERS), edited=told)
+    return Made(Hop("faulty", rest, prefix=crossing.hop.prefix), edited=told)
+
+
+def rewritten(crossing: Crossing) -> Made | None:
+    """A declared rewrite: content that is gone, new or changed may all be meant."""
+    changes = proper(crossing)
+    if "rewrite" not in edits_of(crossing) or all(change.kind in _UNTOUCHED for change in changes):
+        return None
+    gone = tuple(change for change in changes if change.side == "before")
+    new = tuple(change for change in changes if change.side == "after")
+    count, exact = max(_counted(gone), _counted(new))
+    return Made(unproven(_REWRITES), edited=(Edited("rewrite", count, exact and not _changes_one(changes)),))
+
+
+def merged(crossing: Crossing) -> Made | None:
+    """A declared merge: copies and new events may be joins of others, so the content as a whole must tell."""
+    changes = proper(crossing)
+    joins = any(change.kind in _SURPLUS for change in changes) and any(change.kind in LOSSES for change in changes)
+    return altered(crossing) if joins and "merge" in edits_of(crossing) else None
+
+
+def _left_out(crossing: Crossing) -> int | None:
+    """How many events with content are missing from what is otherwise, in order, what was read; None where it is not.
+
+    Finishes of the gateway's own stand between them where it may make them up.
+    """
+    before, after = crossing.before, crossing.after
+    if not (before.whole and after.whole):
+        return None
+    own = {v for c in crossing.hop.changes if c.side == "after" and is_envelope(c, crossing) for v, _ in c.values}
+    kept = [value for value in after.values if value not in own]
+    left, at = 0, 0
+    for value in before.values:
+        if at < len(kept) and value == kept[at]:
+            at += 1
+        elif at < len(kept) or crossing.peer:
+            left += bool(before.content.get(value or 0))
+    return left if at == len(kept) else None
+
+
+def _changes_one(changes: Sequence[Change]) -> bool:
+    """Whether some are changes of an event, or hide what happened."""
+    return any(change.kind in ("altered", "mismatch") for change in changes)
+
+
+def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether what came more, or otherwise, may be what was left of an event that is missing: it says less."""
+    if change.kind == "reorder":
+        return False
+    if change.kind not in _SURPLUS or not change.values or not all(gone.values for gone in lost):
+        return True
+    sizes = [crossing.before.content.get(value, 0) for gone in lost for value, _ in gone.values]
+    return any(crossing.after.content.get(value, 0) < max(sizes, default=0) for value, _ in change.values)
+
+
+def _counted(changes: Sequence[Change]) -> tuple[int, bool]:
+    """How many events, and whether that is exact."""
+    return sum(change.count for change in changes), all(change.exact for change in changes)
