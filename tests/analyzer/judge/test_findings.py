@@ -1,0 +1,87 @@
+"""A finding's proof is data: which case holds, and the numbers that were compared, so that anybody can check it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.change import CASES
+from tests.analyzer.judge.build import LEG, TERMINAL, Event, How, answer, path, sums, used, usual
+from tests.analyzer.judge.test_hops import hop, without
+
+WORDS = answer(range(1, 31))
+SHORT = without(WORDS, 12)
+
+
+def proof(verdict: dict[str, Any]) -> dict[str, Any]:
+    """The proof of the first finding."""
+    return dict(verdict["findings"][0]["proof"])
+
+
+def _side(events: Sequence[Event], *, closed: bool = True, lost: int = 0) -> dict[str, Any]:
+    """One side of a comparison by payload."""
+    s, o = sums([event.digest for event in events])
+    judged = sum(event.judged for event in events)
+    return {
+        "events": len(events), "judged": judged, "s": f"{s:016x}", "o": f"{o:016x}", "closed": closed,
+        "lost_rows": lost,
+    }  # fmt: skip
+
+
+def test_both_totals_are_told_with_what_is_equal() -> None:
+    """Case (a): the counts and sums of both points, the equal ends, and the rows that are not held between them."""
+    assert proof(hop(WORDS, SHORT)) == {
+        "case": "totals",
+        "axis": "payload",
+        "equal_prefix": 12,
+        "equal_suffix": len(WORDS) - 13,
+        "seen": _side(WORDS),
+        "missing": _side(SHORT),
+    }
+
+
+def test_lost_rows_between_are_counted() -> None:
+    """Case (a), with a block of each point lost."""
+    found = proof(hop(WORDS, SHORT, cuts=(10, 20), lost=[("egress", 1), ("wire", 1)]))
+    assert (found["case"], found["equal_prefix"], found["equal_suffix"]) == ("totals", 10, 12)
+    assert (found["seen"]["lost_rows"], found["missing"]["lost_rows"]) == (10, 10)
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict"),
+    [
+        ("order_at_known_place", lambda: hop(WORDS, SHORT[:25], end="cancelled")),
+        ("more_than_sent", lambda: hop(WORDS, [*WORDS, Event(7)], end="cancelled")),
+        ("fewer_than_sent", lambda: hop(WORDS, WORDS[:9], cuts=(20,), no_closing="egress")),
+        ("by_count", lambda: hop(WORDS, SHORT, level="counters")),
+    ],
+)
+def test_each_other_case_has_its_word(case: str, verdict: Any) -> None:
+    """Cases (b), (c), (d), and counts where no digest was recorded."""
+    assert proof(verdict())["case"] == case
+
+
+def test_an_application_is_proven_by_name() -> None:
+    """Its rows say which event they are of; no sums are compared."""
+    applied = used(WORDS[:-1])
+    blocks = path(WORDS, WORDS, WORDS, WORDS[:-1], without(applied, 5))
+    found = proof(judge(blocks, settled=True))
+    assert (found["case"], found["axis"], found["seen"]["s"]) == ("by_name", None, None)
+
+
+def test_a_terminator_is_proven_by_the_envelope() -> None:
+    """One that no upstream answer had."""
+    broken = WORDS[:9]
+    egress = How("egress", legs=(LEG,), expected=("ingress",))
+    blocks = [*usual("ingress").blocks(broken), *egress.blocks([*broken, Event(parts=TERMINAL)])]
+    assert proof(judge(blocks, settled=True))["case"] == "envelope"
+
+
+def test_every_case_is_explained() -> None:
+    """A word that stands in a document has its sentence."""
+    words = {"totals", "order_at_known_place", "more_than_sent", "fewer_than_sent", "by_count", "by_name", "by_number"}
+    assert words <= CASES.keys()
+    assert all(text for text in CASES.values())
