@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamwitness.sums import P, R, Sums, mix, mixes, power
+from streamwitness.sums import P, R, Sums, mix, mixes, power, unmix
 
 VECTORS = {
     0x0: 0x10127F95D5ACA180,
@@ -75,3 +75,14 @@ def test_powers_agree_with_pow_beyond_the_cache():
     """Powers beyond the cache are the same as within."""
     assert power(1_000_001) == pow(R, 1_000_001, P)
     assert power(1000) == pow(R, 1000, P)
+
+
+@given(st.integers(0, 0xFFFFFFFF))
+def test_unmix_is_the_way_back(digest):
+    """A mixed digest, or the sum that it is alone in, tells the digest."""
+    assert unmix(mix(digest)) == unmix(mix(digest) - P) == digest
+
+
+def test_hardly_any_number_is_a_mixed_digest():
+    """A sum of several digests is taken for none of them."""
+    assert [unmix(mix(a) + mix(b)) for a in range(20) for b in range(20)] == [None] * 400
