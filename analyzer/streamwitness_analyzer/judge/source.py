@@ -35,8 +35,10 @@ from streamwitness.semconv import (
 
 from .attribute import Fault, within
 from .change import Change, Proof, Span
+from .legs import related
 from .parts import misframed
 from .records import Record
+from .view import View
 
 if TYPE_CHECKING:
     from .path import Path
@@ -74,9 +76,17 @@ def first_reader(path: Path) -> Record | None:
     if path.exchange.attempt:
         return None
     if path.exchange.at("ingress"):
-        hop = path.upstream.hop
-        return path.upstream.leg if hop is not None and hop.status != "unproven" else None
+        return path.upstream.leg if _feeds(path) else None
     return path.record("egress") or path.record("wire")
+
+
+def _feeds(path: Path) -> bool:
+    """Whether the answer is made of the upstream response; what else the gateway did to it may be unproven."""
+    leg, hop, egress = path.upstream.leg, path.upstream.hop, path.record("egress")
+    if leg is None or hop is None or hop.status != "unproven":
+        return hop is not None
+    sole = egress is not None and egress.closing is not None and egress.closing.legs == (leg.recorder,)
+    return sole and egress is not None and related(View(leg, "semantic"), View(egress, "semantic"))
 
 
 def _undecodable(record: Record) -> Change | None:

@@ -258,6 +258,13 @@ def test_an_upstream_that_is_not_known_to_feed_the_answer_accuses_nobody() -> No
     assert told(judge(path(broken, answer(range(50, 80)), None), settled=True)) == []
 
 
+def test_what_the_gateway_did_besides_does_not_clear_the_source() -> None:
+    """It lost an event of a stream that had been broken before: the second cannot be proven, the first can."""
+    less = [*BROKEN[:5], *BROKEN[6:]]
+    verdict = through(BROKEN, sent=less, received=less)
+    assert told(verdict) == [("malformed", ("source",), "certain", 1, (3, 3))]
+
+
 def test_the_gateway_in_front_does_not_accuse_the_gateway_behind() -> None:
     """The inner one tells for itself; where it is silent, nobody is named, and nothing is called intact."""
     both = Stream().play(Play(None, sent=BROKEN, upstream=BROKEN, announced=()))
