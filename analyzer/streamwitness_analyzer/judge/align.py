@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from .change import Change, Hop, Proof, faulty
+from .change import Case, Change, Hop, Proof, faulty
 from .fill import filled
 from .known import all_known, run_lost
 from .lost_rows import rows_lost
@@ -69,9 +69,9 @@ def _by_order(a: View, b: View, peer: bool) -> Hop:
     return faulty(_between(a, b, x, y), _proof(case, a, b, x, y), prefix=x)
 
 
-def proof_of_difference(a: View, b: View, differs: int | None, peer: bool) -> str | None:
+def proof_of_difference(a: View, b: View, differs: int | None, peer: bool) -> Case | None:
     """Rule 2: the case that proves a difference; None where none does."""
-    cases = {
+    cases: dict[Case, bool] = {
         "totals": a.closed and peer,
         "order_at_known_place": differs is not None,
         "more_than_sent": a.closed and b.n > a.n,
@@ -80,7 +80,7 @@ def proof_of_difference(a: View, b: View, differs: int | None, peer: bool) -> st
     return next((case for case, holds in cases.items() if holds), None)
 
 
-def _proof(case: str, a: View, b: View, x: int, y: int) -> Proof:
+def _proof(case: Case, a: View, b: View, x: int, y: int) -> Proof:
     unheld = [view.values[x : view.n - y].count(None) for view in (a, b)]
     return Proof(case, a.axis, x, y, (unheld[0], unheld[1]))
 

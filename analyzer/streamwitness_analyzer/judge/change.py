@@ -18,7 +18,11 @@ Span = tuple[int, int]
 
 MOST: Final = 64
 """Changes of one hop that are told one by one."""
-CASES: Final = {
+Case = Literal[
+    "totals", "order_at_known_place", "more_than_sent", "fewer_than_sent", "by_count", "by_number", "by_name",
+    "by_content", "by_itself", "by_time", "by_rows", "envelope",
+]  # fmt: skip
+CASES: Final[dict[Case, str]] = {
     "totals": "both points have closed, the later one was not stopped, and their counts or order sums differ",
     "order_at_known_place": "the order sums differ at a place that is known at both points",
     "more_than_sent": "the earlier point has closed, and the later one has more events",
@@ -43,7 +47,7 @@ class Proof:
     those between `unheld` rows are not held, at the earlier and at the later point.
     """
 
-    case: str = "by_rows"
+    case: Case = "by_rows"
     axis: Axis | None = None
     prefix: int = 0
     suffix: int = 0

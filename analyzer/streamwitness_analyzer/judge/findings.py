@@ -15,6 +15,7 @@ from .evidence import evidence, evidence_of_one
 from .path import Path
 from .places import Mapper, back, same
 from .records import Record
+from .refused import REFUSED_AS
 from .view import Axis, View
 
 
@@ -64,6 +65,8 @@ class Finding:
         }
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
+        if change.note.startswith(REFUSED_AS):
+            return words.explained_refusal(change.kind, change.count, change.exact, places)
         return words.explained(change.kind, change.count, change.exact, places)
 
     @cached_property
@@ -132,22 +135,52 @@ def _role(record: Record) -> str:
 def findings_of(path: Path) -> list[Finding]:
     """The faults of a path in path order, each with its place."""
     order = sorted(path.faults, key=lambda f: (POINTS.index(f.missing.point), f.change.span, f.change.kind))
-    return [_finding(path, fault) for fault in order]
+    records = _Records(path)
+    return [_finding(records, fault) for fault in order]
 
 
-def _finding(path: Path, fault: Fault) -> Finding:
+class _Records:
+    """The records of a path, each opened once however many findings there are, and the way back along them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._opened: dict[tuple[str, Axis], View] = {}
+        self._mappers: dict[str, Mapper] = {}
+
+    def view(self, record: Record, axis: Axis) -> View:
+        """A record on one axis."""
+        key = (record.recorder, axis)
+        if key not in self._opened:
+            self._opened[key] = View(record, axis)
+        return self._opened[key]
+
+    def views(self, before: Record, after: Record) -> tuple[View, View]:
+        """Two points as they are compared."""
+        axis: Axis = "payload" if (before.point, after.point) == ("egress", "wire") else "semantic"
+        return self.view(before, axis), self.view(after, axis)
+
+    def back(self, step: Step) -> Mapper:
+        """From positions behind a hop to those before it."""
+        if step.after.point == "applied":
+            return same
+        key = step.after.recorder
+        if key not in self._mappers:
+            self._mappers[key] = back(*self.views(step.before, step.after), step.hop.status == "intact")
+        return self._mappers[key]
+
+
+def _finding(records: _Records, fault: Fault) -> Finding:
     change = fault.change
     record = fault.seen if change.side == "before" else fault.missing
-    axis, mappers = _way(path, record)
     span, sure = change.span, change.placed
-    if original := _original(fault):
+    if original := _original(records, fault):
         span, record = original, fault.seen
         sure = span[1] - span[0] + 1 == len(change.values)
-        axis, mappers = _way(path, record)
+    axis, mappers = _way(records, record)
     for mapper in mappers:
         (low, first), (high, last) = mapper(span[0]), mapper(span[1])
         span, sure = (low, max(low, high)), sure and first and last
-    return Finding(fault, span, not sure, axis, _content(fault), _same_as(path, fault))
+    return Finding(fault, span, not sure, axis, _content(records, fault), _same_as(records.path, fault))
 
 
 def _same_as(path: Path, fault: Fault) -> Point | None:
@@ -155,54 +188,43 @@ def _same_as(path: Path, fault: Fault) -> Point | None:
     return step.before.point if step is not None and step.hop.status == "intact" and not path.upstream.recut else None
 
 
-def _way(path: Path, record: Record) -> tuple[Point, list[Mapper]]:
+def _way(records: _Records, record: Record) -> tuple[Point, list[Mapper]]:
     """The axis of a record's positions, and the hops back to it: gateway out, else the first point held."""
     if record.point in ("source", "ingress"):
         return record.point, []
     mappers: list[Mapper] = []
     at = record
     while at.point != "egress":
-        step = next((s for s in path.steps if s.after is at and s.before.point != "ingress"), None)
+        step = next((s for s in records.path.steps if s.after is at and s.before.point != "ingress"), None)
         if step is None:
             break
-        mappers.append(_mapper(path, step))
+        mappers.append(records.back(step))
         at = step.before
     return at.point, mappers
 
 
-def _mapper(path: Path, step: Step) -> Mapper:
-    if step.after.point == "applied":
-        return same
-    return back(*_views(step.before, step.after), step.hop.status == "intact")
-
-
-def _views(before: Record, after: Record) -> tuple[View, View]:
-    axis: Axis = "payload" if (before.point, after.point) == ("egress", "wire") else "semantic"
-    return View(before, axis), View(after, axis)
-
-
-def _original(fault: Fault) -> Span | None:
+def _original(records: _Records, fault: Fault) -> Span | None:
     """The event that was doubled, where it stood once: which of the copies is the surplus one, nobody can tell."""
     if fault.change.kind != "duplicate" or fault.change.side != "after":
         return None
-    before, _ = _views(fault.seen, fault.missing)
+    before, _ = records.views(fault.seen, fault.missing)
     wanted = {value for value, _ in fault.change.values}
     places = [p for p, v in zip(before.positions, before.values, strict=True) if v in wanted and p is not None]
     return (places[0], places[-1]) if places and len(places) == len(wanted) else None
 
 
-def _content(fault: Fault) -> int | None:
+def _content(records: _Records, fault: Fault) -> int | None:
     """Content bytes concerned; None where it is not known which events they are."""
     change = fault.change
-    before, after = _views(fault.seen, fault.missing)
-    view = before if change.side == "before" else after
     if change.values:
-        sizes = before.content | after.content
-        known = [count * sizes[value] for value, count in change.values if value in sizes]
-        return sum(known) if len(known) == len(change.values) else None
+        before, after = records.views(fault.seen, fault.missing)
+        sizes = [before.content.get(value, after.content.get(value)) for value, _ in change.values]
+        counts = [count for _, count in change.values]
+        known = [count * size for count, size in zip(counts, sizes, strict=True) if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
     if not change.placed:
         return None
     low, high = change.span
-    judged = View(view.record, "semantic")
+    judged = records.view(fault.seen if change.side == "before" else fault.missing, "semantic")
     here = zip(judged.positions, judged.values, strict=True)
     return sum(judged.content.get(v, 0) for p, v in here if p is not None and v is not None and low <= p <= high)
