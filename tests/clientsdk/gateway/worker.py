@@ -21,7 +21,6 @@ from starlette.routing import Route
 
 import streamwitness
 from streamwitness.gateway import StreamWitness, link, linked, upstream
-
 from tests.clientsdk.gateway.serving import PATH
 
 END = b"\n"
