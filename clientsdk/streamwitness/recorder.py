@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from . import forked
 from .blocks import Block
+from .digests import Contents
 from .events import Piece
 from .ledger import Event, Ledger, Said
 from .semconv import (
@@ -83,6 +84,8 @@ class Recorder:
         self._ledger = Ledger(template.point, key, level, named=template.of is not None)
         self._waits = Waits(started)
         self._generation = forked.generation
+        self.kept: Contents | None = None
+        """What this point shows of the whole content where its events do not tell it (`applied`)."""
         self._lock = threading.RLock()
         self._busy = False
         self._deferred: tuple[Any, ...] | None = None
@@ -247,6 +250,8 @@ class Recorder:
         """Take what was noted into the open block, and into further ones where it is full or due."""
         ledger = self._ledger
         while self._noted:  # a sink's finalizers may note more meanwhile
+        if self.kept is not None:
+            block.slot_digests, block.content_marks = self.kept.slots(), self.kept.take_marks()
             noted, self._noted, self._noted_bytes = self._noted, [], 0
             times = [event[0] for event in noted]
             self._waits.follow(times, ledger.events - 1)

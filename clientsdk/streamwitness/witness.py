@@ -103,7 +103,7 @@ class Witness:
         recorder = Recorder(
             template,
             self._sink,
-            key=identity.key if self._level == "digests" else None,
+            key=self.key,
             level=self._level,
             started=self.clock(),
             wall=self._wall,
@@ -143,6 +143,11 @@ class Witness:
         if self.wire is not None:
             self.wire.recorder.expect(point)
         if self.parsed is not None:
+    @property
+    def key(self) -> bytes | None:
+        """The stream's key for digests; None where none are made."""
+        return self.identity.key if self._level == "digests" else None
+
             self.parsed.expect(point)
 
 

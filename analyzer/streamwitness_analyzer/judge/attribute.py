@@ -94,6 +94,17 @@ def within(record: Record, change: Change) -> Fault:
     return _suspected(record, record, change, suspects("source", record.point))
 
 
+def told_of(step: Step, change: Change) -> Fault:
+    """A fault of a hop that more than the comparison of its two points proves."""
+    return _fault(step.before, step.after, change)
+
+
+def on_intact_path(first: Record, last: Step, change: Change) -> Fault:
+    """A fault that the last hop shows where all before it are intact: its own, or one before the first point."""
+    suspected = (*suspects("source", first.point), *suspects(last.before.point, last.after.point))
+    return _suspected(last.before, last.after, change, suspected)
+
+
 # --------------------------------------------------------------------------- seen, missing, seen again
 
 

@@ -29,6 +29,8 @@ def evidence(
     """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
     if change.kind == "upstream_kept_running":
         return _wasted(change, sequence, seen, missing)
+    if change.kind == "misapplied":
+        return _another_text(change, seen, missing)
     if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
         return _added(change, sequence, about, seen, missing)
     place = words.where(sequence, about)
@@ -73,7 +75,9 @@ def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: R
     told = f"; {change.note}" if change.note else ""
     again = " again" if change.kind == "duplicate" else ""
     more = (
-        "never had it" if change.kind in ("fabricated", "malformed") else f"had {words.events(change.count)} less of it"
+        "never had it"
+        if change.kind in ("fabricated", "malformed", "cross_stream")
+        else f"had {words.events(change.count)} less of it"
     )
     return {
         "seen": f"{SAW[missing.point]} {words.where(sequence, about)}{again}{told}",
@@ -85,6 +89,13 @@ def _wasted(change: Change, sequence: Span, seen: Record, missing: Record) -> di
     return {
         "seen": f"{SAW[seen.point]} {words.where(sequence, False)} after that; {change.note}",
         "missing": f"{words.label(missing.point)} saw its client go after {words.events(missing.events)}",
+    }
+
+
+def _another_text(change: Change, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} it whole, and every event was reported as applied; {change.note}",
+        "missing": f"the digest of what the application kept is another; {_held(missing)}",
     }
 
 

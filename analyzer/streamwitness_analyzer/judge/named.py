@@ -27,7 +27,7 @@ REJECTIONS: Final = frozenset(
 )
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
 _APPLIED: Final = RESULT["applied"]
-_CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
+CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
 _KIND: Final = {"tool_start": "tool", "tool_args": "tool"}
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
@@ -70,6 +70,8 @@ class Named:
     rejected: Mapping[int, str] = field(default_factory=dict)
     used: int | None = 0
     """Rows whose event reached the application; None where reports do not say which events they are of."""
+    orderly: bool = False
+    """Whether it took up all that it has a use for, once and in order."""
 
 
 def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] = ()) -> Named:
@@ -78,7 +80,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     `before` are the points on the way to A, which tell what the answer was made of where A's closing block is lost.
     """
     if _as_handed(a, b, peer):
-        return Named(Hop("intact", prefix=b.events), used=b.events)
+        return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
     content, left_out = _taken_up(carrying(View(a, "semantic")), a, b)
     naming = read(b)
     told = {p: results[-1] for p, results in naming.results.items()}
@@ -96,9 +98,10 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         changes += held_to
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices > 1 if choices is not None else bool(held_to)
+    orderly = hop.status == "intact" and not several
     if not changes and (left_out or several):
         hop = Hop("unproven", reason="not every kind or choice of output has to be taken up", unread=hop.unread)
-    return Named(hop, ignored, rejected, used)
+    return Named(hop, ignored, rejected, used, orderly)
 
 
 def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, int], bool]:
@@ -112,7 +115,7 @@ def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, 
     masks = parts_of(a)
     joined = Counter(name for mask in masks.values() for name in _joined(mask))
     taken = sum(PART[name] for name in PARTS if b.part(name) > joined[name])
-    kept = {position: size for position, size in content.items() if masks.get(position, 0) & taken & _CONTENT_MASK}
+    kept = {position: size for position, size in content.items() if masks.get(position, 0) & taken & CONTENT_MASK}
     return kept, len(kept) < len(content)
 
 

@@ -147,6 +147,16 @@ def same_slots(before: Record, after: Record) -> bool:
     return bool(a) and all_slots(before) and sorted(a) == sorted(b)
 
 
+def slots_of(record: Record) -> dict[str, tuple[str, int]]:
+    """Slot → digest and bytes of its whole content, as the closing block lists them; what is no such entry is none."""
+    told = (entry.split(" ") for entry in (record.closing.slot_digests if record.closing else ()))
+    return {entry[0]: (entry[1], int(entry[2])) for entry in told if len(entry) == 3 and _is_size(entry[2])}
+
+
+def _is_size(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 16
+
+
 def all_slots(record: Record) -> bool:
     """Whether each of its slots has a digest: further ones than the first 16 have none."""
     return record.closing is not None and len(record.closing.slot_digests) < MAX_SLOTS

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, Point
 
-from .attribute import Fault, Step, attribute, suspects
+from .attribute import Fault, Step, attribute
 from .change import Change, Hop, Proof, faulty
 from .handed import judge_handed_on
-from .named import Named, carrying, compare_named, read
+from .kept import judge_kept
+from .named import Named, compare_named, read
 from .numbered import judge_numbered
 from .parts import MISREAD, ends_with_terminal, may_go_on_behind_terminal, misframed, positions_with, withholds
 from .places import judge_views
 from .records import Exchange, Record
+from .refused import mixed_up, of_another_stream, refused
 from .source import source_faults
 from .upstream import Upstream, judge_upstream
 from .view import View
@@ -66,7 +68,8 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
         ambiguous.append("egress")
     path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
-    path.faults += [*_rejected(path), *kept_running(exchange, egress), *source_faults(path)]
+    path.faults += [*kept_running(exchange, egress), *source_faults(path)]
+    path.faults += [*refused(path), *mixed_up(path)]
     return path
 
 
@@ -108,7 +111,7 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if after.point == "applied":
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):
-        return _transport(before, after, peer)
+        return of_another_stream(_transport(before, after, peer), after)
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_handed_on(before, after, peer=peer)
@@ -152,7 +155,7 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if of != before.point:
         return Hop("unproven", reason="its rows name the events of a point that is not held")
     way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
-    path.named = compare_named(before, after, peer=peer, before=way)
+    path.named = judge_kept(compare_named(before, after, peer=peer, before=way), before, after, peer=peer)
     if _put_right(path, before, after, path.named.hop):
         return Hop("intact", prefix=before.events)
     return path.named.hop
@@ -171,24 +174,3 @@ def _put_right(path: Path, before: Record, applied: Record, hop: Hop) -> bool:
         return False  # nothing is known to have been put wrong
     known = dict(zip(handed.positions, handed.values, strict=True))
     return list(sent.values) == [known[p] for p in read(applied).order if p in known]
-
-
-def _rejected(path: Path) -> list[Fault]:
-    """Rejections are the reducer's (or answer to the source) only where every hop before is intact."""
-    if path.named is None or not path.named.rejected or not path.steps:
-        return []
-    last = path.steps[-1]
-    if any(step.hop.status != "intact" for step in path.steps[:-1]) or last.after.point != "applied":
-        return []
-    if path.upstream.edited:  # what the reducer misses may have been left out on purpose
-        return []
-    content = carrying(View(last.before, "semantic"))
-    places = [p for p in path.named.rejected if p in content]
-    if not places:
-        return []
-    span = (places[0], places[-1])
-    note = "rejected as " + ", ".join(sorted({path.named.rejected[p] for p in places}))
-    change = Change("gap", len(places), True, "before", span, span, len(places) == span[1] - span[0] + 1, note=note)
-    change = replace(change, proof=Proof("by_name"))
-    blamed = ("source", *suspects(last.before.point, "applied"))
-    return [Fault(change, last.before, last.after, blamed, "narrowed")]

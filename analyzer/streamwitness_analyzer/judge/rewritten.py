@@ -17,7 +17,7 @@ from typing import Final
 from streamwitness.semconv import FINISH, OTHER, ROLE, TOOL_ARGS, TOOL_START, USAGE
 
 from .change import Change
-from .parts import all_slots, parts_of
+from .parts import all_slots, parts_of, slots_of
 from .records import Record
 from .view import View
 
@@ -28,14 +28,12 @@ _HOLLOW: Final = 2
 _OF_CALLS: Final = TOOL_START | TOOL_ARGS
 _BESIDE: Final = FINISH | ROLE | USAGE | OTHER
 """What may stand in an event that a rewriting of calls touches."""
-_Slots = dict[str, tuple[str, int]]
-"""Slot → digest and size of its whole content."""
 
 
 def excuse(leg: Record, egress: Record, changes: Sequence[Change], peer: bool) -> str:
     """Why these changes may be none of what is said; "" where they are. `peer`: all of the leg was due."""
     rewritten = not as_written(egress) <= as_written(leg)
-    if any(_kind(slot).startswith("snapshot") for slot in _slots(leg)):
+    if any(_kind(slot).startswith("snapshot") for slot in slots_of(leg)):
         return REPEATED if rewritten or _same_end(leg, egress) else ""
     if not (leg.part("tool_start") or egress.part("tool_start")):
         return ""
@@ -64,19 +62,13 @@ def _same_end(leg: Record, egress: Record) -> bool:
 
 def _different(leg: Record, egress: Record) -> dict[str, tuple[int, int]]:
     """Slots whose content is not the same, with its size on both sides."""
-    had, has = _slots(leg), _slots(egress)
+    had, has = slots_of(leg), slots_of(egress)
     none = ("", 0)
     return {
         slot: (had.get(slot, none)[1], has.get(slot, none)[1])
         for slot in had.keys() | has.keys()
         if had.get(slot) != has.get(slot)
     }
-
-
-def _slots(record: Record) -> _Slots:
-    """As the closing block lists them; what is no such entry is passed over."""
-    told = (entry.split(" ") for entry in (record.closing.slot_digests if record.closing else ()))
-    return {entry[0]: (entry[1], int(entry[2])) for entry in told if len(entry) == 3 and entry[2].isdecimal()}
 
 
 def _hollow(record: Record) -> set[int]:

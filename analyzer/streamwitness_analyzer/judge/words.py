@@ -28,11 +28,13 @@ VERBS: Final = {
     "corrupt": ("changed the bytes of", "event"),
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
+    "misapplied": ("kept another text than it was given", ""),
+    "cross_stream": ("mixed in another stream's", "event"),
     "malformed": ("broke", "event"),
     "after_terminal": ("went on behind the end with", "event"),
     "upstream_kept_running": ("kept reading", "event"),
 }
-"""Kind → what was done, and to what."""
+"""Kind → what was done, and to what; "" where that says it all."""
 
 EXPLAINED: Final = {
     "gap": "{count} that {seen} had never came out at {missing}.",
@@ -46,11 +48,20 @@ EXPLAINED: Final = {
     "corrupt": "The bytes of {count} differ between {seen} and {missing}.",
     "altered": "The content of {count} differs between {seen} and {missing}.",
     "partial": "{count} was applied only in part.",
+    "misapplied": "Every event was applied, yet the text that the application kept is not the text that it was given.",
+    "cross_stream": "{count} of another stream came out at {missing}; {seen} had none.",
     "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
     "after_terminal": "{count} came out at {missing} behind the end of the answer, where {seen} did not have them.",
     "upstream_kept_running": "{count} more were read at {seen} after {missing} had lost its client; nobody got them.",
 }
 """Kind → the sentence under it."""
+
+REFUSED: Final = {
+    "gap": "The application's reducer refused {count}, and what it was given is as the first that saw it had it.",
+    "cross_stream": "The application's reducer refused {count} as another stream's, though it came with this one.",
+    "after_terminal": "The application's reducer refused {count} as coming behind the end of the answer.",
+}
+"""The same where the application's own refusal is what is known."""
 
 BY_ITSELF: Final = {
     "gap": "{count} never came at {missing}: the provider's own numbers leave them out, and {note}.",
@@ -161,6 +172,8 @@ def short_finding(kind: str, suspects: Sequence[Component], span: Sequence[int] 
     verb, _ = VERBS[kind]
     if kind == "tail" and span is not None:
         return f"{suspects_called(suspects)} lost the end from event {span[0]}"
+    if not VERBS[kind][1]:
+        return f"{suspects_called(suspects)} {verb}"
     place = where(span, about)
     width = 0 if span is None else span[1] - span[0] + 1
     if width > max(1, count):
@@ -180,12 +193,18 @@ def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact
     who = " OR ".join(f"THE {WHO[c]}" for c in suspects)
     verb = "lost" if kind == "tail" else VERBS[kind][0]
     least = "" if exact else "at least "
-    return f"{who} {verb} {least}{events(count)}".upper()
+    what = f" {least}{events(count)}" if VERBS[kind][1] else ""
+    return f"{who} {verb}{what}".upper()
 
 
 def explained_by_itself(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
     """The same for a fault that one record proves; `words` holds `missing` and `note`."""
     return _counted(BY_ITSELF[kind], count, exact, words)
+
+
+def explained_refusal(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
+    """The same for what the application's reducer refused on a path that is intact."""
+    return _counted(REFUSED[kind], count, exact, words)
 
 
 def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:

@@ -4,11 +4,13 @@
         for chunk in stream:
             with a.event(chunk):
                 answer.add(chunk)
+        a.result(answer.text)
 
 A record at `applied` is judged by `of` alone: the position, at the point before, of the event that was applied. It is
 found by the identity of the object among the last 512 handed on; an object that was not handed on (a copy), or that
 may be two of them (equal one-letter texts are one object in Python), has none, and then says nothing about loss.
-Pass `of=` where the application knows better.
+Pass `of=` where the application knows better. What it shows as its result is compared with what it was given; only a
+keyed digest of it leaves the process (`kept.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from streamwitness.recorder import Recorder
 from streamwitness.semconv import CLIENT_ENDS, MISSING, OTHER, PART, RESULT, Point
 
 from . import derived, links
+from .kept import Kept, Kind
 from .reader import UNREADABLE, Reader
 
 RESULTS: Final = frozenset(
@@ -45,7 +48,7 @@ def applied(stream: Any) -> Applied:
 
     Where nothing observes the stream (mode `off`, not sampled, not instrumented) the result does nothing. Close it,
     use it as a context manager, or let go of it; where the application applies each event before it asks for the
-    next, it also closes with the stream.
+    next, it also closes with the stream, or, in a `with` block, with the block, but as the stream ended.
     """
     try:
         link = links.of(stream)
@@ -88,6 +91,17 @@ class Applied:
         if self._state is not None:
             self._state.begin(chunk, of)(result, mask, "reducer")
 
+    def result(self, result: Any, choice: int = 0, *, kind: Kind = "text", ordinal: int = 0, name: str = "") -> None:
+        """Show what the application has of the answer now, so that it can be compared with what it was given.
+
+        `result` is a text (of a tool call the arguments' JSON text as it came, with the call's `name`), or an
+        `Answer` of streamwitness.reducers with all its slots. `choice`, `kind` and `ordinal` say which of the answer's
+        texts it is; the newest of each counts. Show it before the record closes: within the `with` block, or while the
+        stream is read. An own stop compares nothing. Anything else than a text is ignored.
+        """
+        if self._state is not None:
+            self._state.show(result, choice, kind, ordinal, name)
+
     def close(self) -> None:
         """The application is done with the stream. Idempotent."""
         if self._state is not None:
@@ -96,6 +110,8 @@ class Applied:
             self._dropped.detach()
 
     def __enter__(self) -> Applied:
+        if self._state is not None:
+            self._state.entered = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
@@ -112,6 +128,11 @@ class _State:
     ) -> None:
         self.raised = ""
         """Class of the exception that the reducer raised last, or that left the application's block."""
+        self.entered = False
+        """Whether a `with` block stands around it, so that the record may wait for what is shown behind the stream."""
+        self._over: tuple[str, str] | None = None
+        """How it ended with the stream, while the block goes on."""
+        self._kept = Kept()
         self._link, self._made, self._clock = link, made, clock
         link.witness.expect("applied")
         of: Point = "parsed" if link.parsed is not None else "wire"
@@ -154,9 +175,21 @@ class _State:
             return found
         return position, chunk
 
+    def show(self, *said: Any) -> None:
+        """Take a result of the application's."""
+        if self._broken or self.recorder.closed:
+            return
+        try:
+            self._kept.take(*said)
+        except Exception as error:
+            self._fail(error)
+
     def close(self) -> None:
         """End as the stream did; before the stream's end it is the application that stopped."""
         if self.recorder.closed:
+            return
+        if self._over is not None:
+            self._close(*self._over)
             return
         if self.raised:
             self._close("raised", self.raised)
@@ -190,12 +223,16 @@ class _State:
         parsed = self._link.parsed
         behind = parsed is not None and self._reached < parsed.output
         if self.recorder.events and self._in_step and not behind:
-            if self.raised and CLIENT_ENDS.get(end) == "own":
-                self._close("raised", self.raised)
-            else:
-                self._close(end)
+            self._over = ("raised", self.raised) if self.raised and CLIENT_ENDS.get(end) == "own" else (end, "")
+            if not self.entered:
+                self._close(*self._over)
 
     def _close(self, end: str, detail: str = "") -> None:
+        try:
+            if not self._broken and (key := self._link.witness.key) is not None:
+                self.recorder.kept = self._kept.digested(key)
+        except Exception as error:  # the application's answer is an object of its own: only its text is not compared
+            faults.fault("client.applied", error)
         self.recorder.close(self._clock(), end, detail=detail)
 
     def _fail(self, error: Exception) -> None:
