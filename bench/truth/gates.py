@@ -1,0 +1,136 @@
+"""All scores of a run together: matrices, rates and the gates that must hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .labels import Trial
+from .loss import WHOLE
+from .score import Score
+
+EXAMPLES: Final = 10
+"""Wrong verdicts that are kept by name."""
+
+
+@dataclass
+class Tally:
+    """What a run adds up to; two tallies can be added."""
+
+    streams: int = 0
+    verdicts: int = 0
+    healthy: Counter[bool] = field(default_factory=Counter)
+    """Streams to which nothing was done, by whether somebody was blamed."""
+    invisible: int = 0
+    matrix: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(loss, component, outcome)."""
+    by: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(provider | gateway | client: its name, loss, outcome)."""
+    endings: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(loss, true ending, told ending)."""
+    certain: Counter[bool] = field(default_factory=Counter)
+    """Certain findings by whether they are right."""
+    suspects: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """(loss, size of a suspect set)."""
+    wrong: Counter[str] = field(default_factory=Counter)
+    """Loss → verdicts with anything wrong in them."""
+    examples: list[tuple[str, str, str]] = field(default_factory=list)
+    """(trial, loss, what is wrong)."""
+
+    def add(self, trial: Trial, loss: str, score: Score) -> None:
+        """Count one verdict."""
+        self.verdicts += 1
+        if score.healthy:
+            self.healthy[score.blamed] += 1
+        self.invisible += score.invisible and loss == WHOLE[0]
+        for component, outcome in score.outcomes.items():
+            self.matrix[loss, component, outcome] += 1
+            for told in (f"provider {trial.provider}", f"gateway {trial.gateway}", f"client {trial.client}"):
+                self.by[told, loss, outcome] += 1
+        if score.ending is not None:
+            self.endings[loss, *score.ending] += 1
+        self.certain[True] += score.certain[0]
+        self.certain[False] += score.certain[1] - score.certain[0]
+        self.suspects.update((loss, size) for size in score.suspects)
+        self.wrong[loss] += bool(score.wrong)
+        if score.wrong and len(self.examples) < EXAMPLES:
+            self.examples.append((trial.name, loss, "; ".join(score.wrong)))
+
+    def join(self, other: Tally) -> None:
+        """Add another run's."""
+        for name in ("streams", "verdicts", "invisible"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("healthy", "matrix", "by", "endings", "certain", "suspects", "wrong"):
+            getattr(self, name).update(getattr(other, name))
+        self.examples = [*self.examples, *other.examples][:EXAMPLES]
+
+    def outcomes(self, outcome: str, losses: Iterable[str]) -> int:
+        """How many components came out so, at these losses."""
+        return sum(self.matrix[key] for key in self.matrix if key[0] in set(losses) and key[2] == outcome)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must hold: a share of `all`, at least `least`."""
+
+    name: str
+    good: int
+    all: int
+    least: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether it does; where there is nothing to look at, it does not."""
+        return self.all > 0 and self.good >= self.least * self.all
+
+    def document(self) -> dict[str, Any]:
+        """In JSON types."""
+        return {"gate": self.name, "good": self.good, "of": self.all, "least": self.least, "holds": self.holds}
+
+
+def gates(tally: Tally) -> list[Gate]:
+    """Every gate, in the order in which they matter."""
+    return [make(tally) for make in GATES]
+
+
+def _certain(tally: Tally) -> Gate:
+    return Gate("`certain` is right", tally.certain[True], tally.certain.total(), 1.0)
+
+
+def _blame(tally: Tally) -> Gate:
+    return Gate(
+        "no innocent is blamed, and nothing is claimed that is not so",
+        tally.verdicts - tally.wrong.total(),
+        tally.verdicts,
+        1.0,
+    )
+
+
+def _found(tally: Tally) -> Gate:
+    found = tally.outcomes("found", WHOLE)
+    every = found + sum(tally.outcomes(outcome, WHOLE) for outcome in ("narrowed", "unknown", "wrong"))
+    return Gate("faults between two recorded points are found", found, every, 0.99)
+
+
+def _suspected(tally: Tally) -> Gate:
+    named = sum(tally.outcomes(outcome, _losses(tally)) for outcome in ("found", "narrowed"))
+    every = named + tally.outcomes("wrong", _losses(tally))
+    return Gate("who is named is guilty, or the guilty one is among them", named, every, 1.0)
+
+
+def _healthy(tally: Tally) -> Gate:
+    return Gate("healthy streams without a finding", tally.healthy[False], tally.healthy.total(), 1.0)
+
+
+def _ended(tally: Tally) -> Gate:
+    here = {key: count for key, count in tally.endings.items() if key[0] in WHOLE}
+    return Gate("endings are right", sum(n for (_, a, b), n in here.items() if a == b), sum(here.values()), 0.995)
+
+
+def _losses(tally: Tally) -> set[str]:
+    return {loss for loss, _, _ in tally.matrix}
+
+
+GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (_certain, _blame, _found, _suspected, _healthy, _ended)

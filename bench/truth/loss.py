@@ -1,0 +1,94 @@
+"""Telemetry that gets lost, comes twice or out of order: what happens to blocks after a stream is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Final
+
+from streamwitness.blocks import Block
+
+_BURST: Final = 4
+"""Blocks lost in a row, at most."""
+
+
+def with_summaries(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks as an exporter sends them: every closing one again, later and without its rows."""
+    have = {(block.recorder, block.index) for block in blocks if block.summary}
+    more = [replace(b, rows=None, summary=True) for b in blocks if b.final and (b.recorder, b.index) not in have]
+    return [*blocks, *more]
+
+
+def none(_rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """Everything comes, in order."""
+    return list(blocks)
+
+
+def disordered(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """Everything comes, some of it twice, in any order."""
+    out = [*blocks, *(block for block in blocks if rng.random() < 0.3)]
+    rng.shuffle(out)
+    return out
+
+
+def at_random(share: float) -> Callable[[Random, Sequence[Block]], list[Block]]:
+    """Each block is lost with this probability."""
+
+    def thin(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+        return disordered(rng, [block for block in blocks if rng.random() >= share])
+
+    return thin
+
+
+def in_bursts(share: float) -> Callable[[Random, Sequence[Block]], list[Block]]:
+    """As many, several in a row: an exporter that could not send for a while."""
+
+    def thin(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+        out: list[Block] = []
+        left = 0
+        for block in blocks:
+            if not left and rng.random() < share * 2 / (_BURST + 1):
+                left = rng.randint(1, _BURST)
+            if left:
+                left -= 1
+            else:
+                out.append(block)
+        return disordered(rng, out)
+
+    return thin
+
+
+def closing(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """Half of the recorders never say how they ended; of the others some say it in a summary only."""
+    fate = {block.recorder: rng.choice(("lost", "lost", "summary", "held")) for block in blocks}
+    return disordered(rng, [block for block in blocks if not _goes(fate[block.recorder], block)])
+
+
+def _goes(fate: str, block: Block) -> bool:
+    return block.summary if fate == "held" else block.final and (fate == "lost" or not block.summary)
+
+
+def silent(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """One recorder's blocks never come at all."""
+    recorders = sorted({block.recorder for block in blocks})
+    gone = rng.choice(recorders) if recorders else ""
+    return disordered(rng, [block for block in blocks if block.recorder != gone])
+
+
+LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
+    "none": none,
+    "disordered": disordered,
+    "5 %": at_random(0.05),
+    "10 %": at_random(0.10),
+    "30 %": at_random(0.30),
+    "5 % in bursts": in_bursts(0.05),
+    "10 % in bursts": in_bursts(0.10),
+    "30 % in bursts": in_bursts(0.30),
+    "closing blocks": closing,
+    "a whole point": silent,
+}
+"""Name → what is done to a stream's blocks. `none` and `disordered` lose nothing."""
+
+WHOLE: Final = ("none", "disordered")
+"""With these, everything that was recorded is held."""

@@ -1,0 +1,422 @@
+"""Streams without sockets: a model of the path that makes random answers, faults and stops, and notes what it did.
+
+Blocks are made from lists of events (tests/analyzer/judge/build.py), so that hundreds of thousands of streams can be
+judged; `sockets/` has the same over real connections, bytes and recorders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any, Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL, Component, Point
+from tests.analyzer.judge.build import (
+    DELIVERED_BY_SDK,
+    LEG,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    random_cuts,
+    recorder_id,
+    used,
+)
+
+from .labels import Deed, Ended, Passage, Trial
+
+ALPHABETS: Final = (1, 2, 3, 5, 20, 200, 0)
+"""Different texts in an answer; 0: every text is new."""
+_POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
+_MOST: Final = 50
+"""Texts in an answer."""
+_SETUPS: Final[tuple[frozenset[Point], ...]] = (
+    frozenset(_POINTS), frozenset(_POINTS), frozenset(_POINTS),
+    frozenset(("egress", "wire", "parsed", "applied")), frozenset(("ingress", "egress")),
+    frozenset(("wire", "parsed", "applied")), frozenset(("ingress", "egress", "wire")),
+)  # fmt: skip
+"""Which points are instrumented; the whole path is the most frequent."""
+
+
+def words(rng: Random, n: int, new: int = 1000) -> list[int]:
+    """Texts of an answer over a random alphabet; an unbounded one begins at `new`."""
+    size = rng.choice(ALPHABETS)
+    if size == 0:
+        return [new + i for i in range(n)]
+    weights = [1 / (i + 1) for i in range(size)] if rng.random() < 0.5 else [1.0] * size
+    return [1000 + i for i in rng.choices(range(size), weights, k=n)]
+
+
+# --------------------------------------------------------------------------- faults
+
+
+def _drop(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    del out[at]
+    return (at,)
+
+
+def _burst(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    stop = min(len(out), at + rng.randint(2, 6))
+    del out[at:stop]
+    return tuple(range(at, stop))
+
+
+def _double(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    out.insert(min(len(out), at + rng.randint(1, 4)), out[at])
+    return (at,)
+
+
+def _invent(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randint(0, len(out))
+    out.insert(at, Event(500_000 + rng.randrange(1000)))
+    return (at,)
+
+
+def _move(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    out.insert(rng.randint(0, len(out) - 1), out.pop(at))
+    return (at,)
+
+
+def _swap(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    if at + 1 < len(out):
+        out[at], out[at + 1] = out[at + 1], out[at]
+    return (at,)
+
+
+def _alter(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    out[at] = Event(700_000 + rng.randrange(1000))
+    return (at,)
+
+
+def _tail(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    gone = tuple(range(at, len(out)))
+    del out[at:]
+    return gone
+
+
+FAULTS: Final[dict[str, tuple[str, Callable[[Random, list[Event]], tuple[int, ...]]]]] = {
+    "drop": ("drop", _drop),
+    "burst": ("drop", _burst),
+    "double": ("double", _double),
+    "invent": ("invent", _invent),
+    "move": ("move", _move),
+    "swap": ("move", _swap),
+    "alter": ("alter", _alter),
+    "tail": ("cut", _tail),
+}
+"""Fault → its act, and what does it: changes the list, returns the places among what came in."""
+
+
+def damaged(rng: Random, who: Component, events: Sequence[Event], count: int, deeds: list[Deed]) -> list[Event]:
+    """A copy of the events with so many random faults, each noted."""
+    out = list(events)
+    for _ in range(count):
+        if not out:
+            break
+        act, fault = FAULTS[rng.choice(tuple(FAULTS))]
+        deeds.append(Deed(who, act, fault(rng, out)))
+    return _ended_by_terminal(out)
+
+
+def _ended_by_terminal(events: list[Event]) -> list[Event]:
+    """Nothing stands behind a terminator: a reader stops there, and recorders count what follows apart."""
+    terminals = [event for event in events if event.parts & TERMINAL]
+    return [*(event for event in events if not event.parts & TERMINAL), *terminals[:1]]
+
+
+_REDUCER: Final = ("raise", "forget", "double", "move")
+
+
+def _reduced(rng: Random, events: Sequence[Event], count: int, deeds: list[Deed]) -> list[Event]:
+    """What a faulty reducer reports."""
+    out = used(events)
+    for _ in range(count):
+        if not out:
+            break
+        i = rng.randrange(len(out))
+        how = rng.choice(_REDUCER)
+        if how == "raise" and sum(event.of == out[i].of for event in out) > 1:
+            continue  # raised, then applied, is applied in the end
+        deeds.append(Deed("reducer", {"raise": "refuse", "forget": "drop"}.get(how, how), (out[i].of,)))
+        if how == "raise":
+            out[i] = replace(out[i], result="raised")
+        elif how == "forget":
+            del out[i]
+        elif how == "double":
+            out.insert(i + 1, out[i])
+        elif i + 1 < len(out):
+            out[i], out[i + 1] = out[i + 1], out[i]
+    return out
+
+
+# --------------------------------------------------------------------------- how it ends
+
+
+@dataclass(frozen=True)
+class _End:
+    """A way to end: which points it cuts, what each then says, and the ending that this is.
+
+    `cut` names the first point that has less than the one before it; "" where all is passed on. Points behind it have
+    what it has. `ends` are how ingress, egress, wire, parsed and applied say they ended.
+    """
+
+    ending: str
+    by: str | None
+    cut: str
+    ends: tuple[str, str, str, str, str]
+    act: tuple[Component, str] | None = None
+    error: bool = False
+
+
+ENDS: Final[dict[str, _End]] = {
+    "complete": _End("completed", "source", "", ("eof", "eof", "eof", "eof", "eof")),
+    "at the terminal": _End("completed", "source", "", ("eof", "eof", *("stopped_at_terminal",) * 3)),
+    "source cuts": _End("upstream_truncated", "source", "ingress", ("eof",) * 5, ("source", "cut")),
+    "source resets": _End(
+        "upstream_truncated", "source", "ingress", ("reset", "raised", "reset", "reset", "reset"), ("source", "cut")
+    ),
+    "source errs": _End(
+        "upstream_error", "source", "ingress", ("eof", "eof", "eof", "raised", "raised"), ("source", "cut"), error=True
+    ),
+    "gateway cuts": _End("gateway_truncated", "gateway", "egress", ("eof",) * 5, ("gateway", "cut")),
+    "gateway raises": _End(
+        "gateway_error", "gateway", "egress", ("cancelled", "raised", *("protocol_error",) * 3),
+    ),
+    "gateway is stopped": _End(
+        "gateway_shutdown", "gateway", "egress", ("cancelled", "shutdown", "reset", "reset", "reset"),
+    ),
+    "transport resets": _End(
+        "network_lost", "transport", "wire", ("eof", "eof", *("reset",) * 3), ("transport", "cut")
+    ),
+    "transport ends early": _End("network_lost", "transport", "wire", ("eof",) * 5, ("transport", "cut")),
+    "client cancels": _End("client_cancelled", "client", "wire", ("cancelled", "disconnected", *("cancelled",) * 3)),
+    "client waits no longer": _End("client_timeout", "client", "wire", ("eof", "disconnected", *("timeout",) * 3)),
+    "client leaves": _End("client_abandoned", "client", "wire", ("eof", "eof", *("abandoned",) * 3)),
+}  # fmt: skip
+"""Name → what happens. The last three are a client's own stop: what came later is nobody's loss."""
+
+_OWN: Final = frozenset(("cancelled", "timeout", "abandoned"))
+
+
+# --------------------------------------------------------------------------- one path
+
+
+def whole(rng: Random, name: str, *, most: int = _MOST) -> Trial:
+    """Ingress → … → applied; often healthy, else with faults in up to four components, ended in any way."""
+    sort = rng.choice(tuple(ENDS)) if rng.random() < 0.4 else rng.choice(("complete", "at the terminal"))
+    end = ENDS[sort]
+    guilty = () if rng.random() < 0.4 else tuple(c for c in _BELOW if rng.random() < 0.4)
+    deeds: list[Deed] = []
+    start = answer(words(rng, rng.randint(0, most)))
+    seen = _seen(rng, start, end, guilty, deeds)
+    setup = rng.choice(_SETUPS)
+    blocks = _blocks(rng, seen, end, setup)
+    return Trial(
+        name, "model", "pass-through", "model", tuple(deeds), _passages(seen, end), _ended(seen, end, setup), blocks,
+        setup, frozenset((sort,)),
+    )  # fmt: skip
+
+
+_BELOW: Final[tuple[Component, ...]] = ("gateway", "transport", "parser", "reducer")
+_ID: Final = ((RESPONSE_ID, "one"),)
+"""Providers give an answer an id; a gateway that passes on passes it on."""
+_Seen = dict[Point, list[Event]]
+
+
+def _seen(rng: Random, start: list[Event], end: _End, guilty: Sequence[Component], deeds: list[Deed]) -> _Seen:
+    def count(who: Component) -> int:
+        return rng.randint(1, 2) if who in guilty else 0
+
+    ingress = _cut(rng, start, end, "ingress", deeds)
+    if end.error:
+        ingress = [*ingress, Event(parts=ERROR)]
+    egress = _cut(rng, damaged(rng, "gateway", ingress, count("gateway"), deeds), end, "egress", deeds)
+    wire = _cut(rng, damaged(rng, "transport", egress, count("transport"), deeds), end, "wire", deeds)
+    parsed = damaged(rng, "parser", _delivered(wire), count("parser"), deeds)
+    parsed = [replace(event, parts=event.parts & ~TERMINAL) for event in parsed]
+    return {"ingress": ingress, "egress": egress, "wire": wire, "parsed": parsed,
+            "applied": _reduced(rng, parsed, count("reducer"), deeds)}  # fmt: skip
+
+
+def _delivered(wire: Sequence[Event]) -> list[Event]:
+    """What an SDK hands on: no terminator, and an error as an exception."""
+    return [event for event in handed_on(wire) if not event.parts & ERROR]
+
+
+def _cut(rng: Random, events: list[Event], end: _End, point: str, deeds: list[Deed]) -> list[Event]:
+    """What is left where this point is the one that ends early: before the finish, so that it shows."""
+    if end.cut != point or not events:
+        return events
+    last = next((i for i, event in enumerate(events) if event.text == 900_000), len(events) - 1)
+    at = rng.randint(0, last)
+    if end.act is not None:
+        deeds.append(Deed(end.act[0], end.act[1], tuple(range(at, len(events)))))
+    return events[:at]
+
+
+def _passages(seen: _Seen, end: _End) -> tuple[Passage, ...]:
+    """What went into and came out of each component, in the digests that the comparison of its two points goes by."""
+    stopped = end.ends[2] in _OWN
+    raised = stopped or end.error  # an error in the answer reaches the application as an exception
+    broke = end.ends[1] in ("raised", "shutdown", "disconnected")
+    reported = {event.of for event in seen["applied"]}  # what says nothing may be reported or not
+    applied = tuple(str(e.of) for e in used(seen["parsed"]) if e.content or e.of in reported)
+    told = tuple(str(e.of) for e in seen["applied"] if e.result == "applied")
+    return (
+        Passage("gateway", _told(seen["ingress"]), _told(seen["egress"]), broke),
+        Passage("transport", _bytes(seen["egress"]), _bytes(seen["wire"]), stopped),
+        Passage("parser", _said(seen["wire"]), _said(seen["parsed"]), raised),
+        Passage("reducer", applied, told, raised),
+    )
+
+
+def _said(events: Sequence[Event]) -> tuple[str, ...]:
+    return tuple(str(event.text) for event in events if event.judged)
+
+
+def _told(events: Sequence[Event]) -> tuple[str, ...]:
+    """What was said, and whether it was said that it failed."""
+    return _said(events) + (("error",) if any(event.parts & ERROR for event in events) else ())
+
+
+def _bytes(events: Sequence[Event]) -> tuple[str, ...]:
+    return tuple(f"{event.text} {event.parts}" for event in events)
+
+
+def _ended(seen: _Seen, end: _End, setup: frozenset[Point]) -> Ended:
+    """The ending, as it can be known: only where the whole path testified and no fault took the end away."""
+    if setup != frozenset(_POINTS) or any(_finish(seen[p]) != _finish(seen["ingress"]) for p in _POINTS[1:]):
+        return Ended(frozenset(), None) if end.cut == "" or setup != frozenset(_POINTS) else _known(seen, end)
+    return _known(seen, end)
+
+
+def _known(seen: _Seen, end: _End) -> Ended:
+    before = {"ingress": "ingress", "egress": "ingress", "wire": "egress", "": "applied"}[end.cut]
+    if end.cut in ("egress", "wire") and not _finish(seen[before]):  # type: ignore[index]
+        return Ended(frozenset(), None)
+    if end.cut == "egress" and not set(_said(seen["ingress"])) & set(_said(seen["egress"])):
+        return Ended(frozenset(), None)  # nothing came out that could be known as this answer
+    if end.cut == "ingress" and any(_finish(seen[point]) for point in _POINTS):
+        return Ended(frozenset(), None)
+    return Ended(frozenset((end.ending,)), end.by)
+
+
+def _finish(events: Sequence[Event]) -> bool:
+    return any(event.text == 900_000 for event in events)
+
+
+def _blocks(rng: Random, seen: _Seen, end: _End, setup: frozenset[Point]) -> list[Block]:
+    low, high = rng.choice(((1, 3), (2, 16), (6, 16), (512, 512)))
+    ends = dict(zip(_POINTS, end.ends, strict=True))
+    terminal = bool(seen["wire"][-1:]) and bool(seen["wire"][-1].parts & TERMINAL)
+    if ends["wire"] == "stopped_at_terminal" and not terminal:
+        ends |= dict.fromkeys(("wire", "parsed", "applied"), "eof")
+    hows: dict[str, Any] = {
+        "ingress": How("ingress", leg=0, end=ends["ingress"], extra=_ID),
+        "egress": How("egress", legs=(LEG,) if "ingress" in setup else (), end=ends["egress"], extra=_ID),
+        "wire": How("wire", end=ends["wire"]),
+        "parsed": How("parsed", end=ends["parsed"], delivers=DELIVERED_BY_SDK & ~ERROR),
+        "applied": How("applied", end=ends["applied"], of="parsed"),
+    }
+    given = [seen[point] if point in setup else None for point in _POINTS]
+    return path(*given, cuts=lambda n: random_cuts(rng, n, low, high), **hows)
+
+
+# --------------------------------------------------------------------------- several upstream answers, or fewer events
+
+
+def attempts(rng: Random, name: str) -> Trial:
+    """A gateway that read one to three upstream answers, of which the last or none feeds its own."""
+    answers = [answer(words(rng, rng.randint(0, 30))) for _ in range(rng.randint(1, 3))]
+    for i in range(len(answers) - 1):
+        answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
+    elsewhere = rng.random() < 0.2
+    right = answer(words(rng, rng.randint(1, 30), 200_000)) if elsewhere else list(answers[-1])
+    if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
+        right = [*answers[0], *right]
+    deeds: list[Deed] = []
+    spliced = right[: len(right) - len(answers[-1])]
+    sent = damaged(rng, "gateway", right, rng.choice((0, 0, 1, 2)), deeds)
+    if spliced and any(sent == [*spliced[:k], *answers[-1]] for k in range(len(spliced))):
+        right = sent  # as if it had gone over to the other attempt a little earlier
+    for i in range(len(answers) - (not elsewhere)):  # an attempt that feeds nothing may have failed loudly
+        answers[i] += [Event(parts=ERROR)] if rng.random() < 0.3 else []
+    legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
+    ids = [((RESPONSE_ID, f"answer {i}"),) for i in range(len(answers))]
+    blocks: list[Block] = []
+    for i, events in enumerate(answers):
+        last = i == len(answers) - 1
+        how = How("ingress", leg=i, end="eof" if last else rng.choice(("eof", "reset", "cancelled")), extra=ids[i])
+        blocks += how.blocks(events, random_cuts(rng, len(events)))
+    blocks += How("egress", legs=legs, expected=("ingress",), extra=() if elsewhere else ids[-1]).blocks(
+        sent, random_cuts(rng, len(sent))
+    )
+    passage = Passage("gateway", _said(right), _said(sent))
+    return Trial(
+        name, "model", "failing over", "none", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
+        frozenset(("ingress", "egress")), frozenset(("several answers",) if len(answers) > 1 or elsewhere else ()),
+    )  # fmt: skip
+
+
+def merging(rng: Random, name: str) -> Trial:
+    """A gateway that joins texts into larger events; a guilty one loses, doubles or changes a piece inside."""
+    texts = words(rng, rng.randint(2, 40))
+    deeds: list[Deed] = []
+    before = answer(texts)
+    kept = [Event(text) for text in texts]
+    if rng.random() < 0.5:
+        kept = damaged(rng, "gateway", kept, 1, deeds)
+    sent: list[Event] = [before[0]]
+    at = 0
+    while at < len(kept):
+        piece = tuple(event.text for event in kept[at : at + rng.randint(1, 5)])
+        at += len(piece)
+        sent.append(kept[at - 1] if len(piece) == 1 else Event(_joined(piece)))
+    sent += before[-2:]
+    said, come = tuple(map(str, texts)), tuple(str(event.text) for event in kept)
+    hows: dict[str, Any] = {
+        "ingress": How("ingress", leg=0, extra=_ID, slots=(f"0/text/0 {_digest(said)} {3 * len(said)}",)),
+        "egress": How("egress", legs=(LEG,), extra=_ID, slots=(f"0/text/0 {_digest(come)} {3 * len(come)}",)),
+    }
+    blocks = path(before, sent, None, cuts=lambda n: random_cuts(rng, n), **hows)
+    return Trial(
+        name, "model", "merging", "none", tuple(deeds), (Passage("gateway", said, come),), Ended(frozenset(), None),
+        blocks, frozenset(("ingress", "egress")), frozenset(("recut",)),
+    )  # fmt: skip
+
+
+def _joined(piece: tuple[int, ...]) -> int:
+    """A text that no single event says."""
+    return 1_000_000 + int(_digest(tuple(map(str, piece))), 16) % 1_000_000_000
+
+
+def _digest(tokens: tuple[str, ...]) -> str:
+    value = 0x811C9DC5
+    for byte in " ".join(tokens).encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f"{value:08x}"
+
+
+SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
+    "path": (whole, 6),
+    "attempts": (attempts, 2),
+    "merging": (merging, 1),
+}
+"""Name → what makes such a stream, and how often beside the others."""
+
+
+def trial(seed: int) -> Trial:
+    """The stream of a seed, the same ever after."""
+    rng = Random(f"truth {seed}")
+    name = rng.choices([*SORTS], [weight for _, weight in SORTS.values()])[0]
+    return SORTS[name][0](rng, f"model/{name}/{seed}")

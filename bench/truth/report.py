@@ -1,0 +1,91 @@
+"""What a run found, as a table for the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from streamwitness.semconv import COMPONENTS
+
+from .gates import Tally, gates
+from .loss import LOSSES
+from .score import OUTCOMES
+
+
+def text(tally: Tally) -> Iterator[str]:
+    """The lines for a terminal."""
+    hidden = f"{tally.invisible:,} streams with deeds that nobody can see"
+    yield f"{tally.streams:,} streams, {tally.verdicts:,} verdicts; {hidden}"
+    yield ""
+    yield from _components(tally)
+    yield ""
+    yield from _losses(tally)
+    yield ""
+    yield from _whom(tally)
+    yield ""
+    yield from _endings(tally)
+    yield ""
+    for gate in gates(tally):
+        share = f"{100 * gate.good / gate.all:.3f} %" if gate.all else "nothing to look at"
+        counts = f"{gate.good:,} of {gate.all:,} ({share}; at least {100 * gate.least:g} %)"
+        yield f"{'green' if gate.holds else 'RED  '}  {gate.name}: {counts}"
+    for name, loss, wrong in tally.examples:
+        yield f"  {name}, loss: {loss}: {wrong}"
+
+
+def _components(tally: Tally) -> Iterator[str]:
+    yield "without telemetry loss        " + "".join(f"{outcome:>11}" for outcome in OUTCOMES)
+    for component in COMPONENTS:
+        row = [tally.matrix["none", component, outcome] for outcome in OUTCOMES]
+        if any(row):
+            yield f"  {component:<28}" + "".join(f"{count:>11,}" for count in row)
+
+
+def _losses(tally: Tally) -> Iterator[str]:
+    yield "all components                " + "".join(f"{outcome:>11}" for outcome in OUTCOMES) + "   suspects"
+    for loss in LOSSES:
+        row = [tally.outcomes(outcome, (loss,)) for outcome in OUTCOMES]
+        if any(row):
+            yield f"  loss: {loss:<22}" + "".join(f"{n:>11,}" for n in row) + f"{mean_suspects(tally, loss):>11.3f}"
+
+
+def _whom(tally: Tally) -> Iterator[str]:
+    names = sorted({name for name, _, _ in tally.by})
+    yield "without telemetry loss        " + "".join(f"{outcome:>11}" for outcome in OUTCOMES)
+    for name in names:
+        yield f"  {name:<28}" + "".join(f"{tally.by[name, 'none', outcome]:>11,}" for outcome in OUTCOMES)
+
+
+def _endings(tally: Tally) -> Iterator[str]:
+    yield "endings without telemetry loss (true → told)"
+    for (loss, real, told), count in sorted(tally.endings.items()):
+        if loss == "none":
+            yield f"  {real:<24} {told:<24} {count:>9,}{'' if real == told else '   differs'}"
+
+
+def mean_suspects(tally: Tally, loss: str) -> float:
+    """How many components a finding names on average; 0 where there is no finding."""
+    sizes = {size: count for (of, size), count in tally.suspects.items() if of == loss}
+    return sum(size * count for size, count in sizes.items()) / max(1, sum(sizes.values()))
+
+
+def document(tally: Tally, **about: Any) -> dict[str, Any]:
+    """The same in JSON types."""
+    return about | {
+        "streams": tally.streams,
+        "verdicts": tally.verdicts,
+        "invisible": tally.invisible,
+        "gates": [gate.document() for gate in gates(tally)],
+        "components": _nested(tally.matrix.items()),
+        "by": _nested(tally.by.items()),
+        "endings": _nested(tally.endings.items()),
+        "mean_suspects": {loss: round(mean_suspects(tally, loss), 4) for loss in LOSSES},
+        "wrong": [list(example) for example in tally.examples],
+    }
+
+
+def _nested(items: Iterable[tuple[tuple[str, str, str], int]]) -> dict[str, dict[str, dict[str, int]]]:
+    out: dict[str, dict[str, dict[str, int]]] = {}
+    for (a, b, c), count in sorted(items):
+        out.setdefault(a, {}).setdefault(b, {})[c] = count
+    return out

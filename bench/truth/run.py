@@ -1,0 +1,85 @@
+"""Streams are judged with and without telemetry loss, and scored: in this process, or in several."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from streamwitness.blocks import Block
+from streamwitness_analyzer.judge import judge
+
+from .gates import Tally
+from .labels import Trial
+from .loss import LOSSES, WHOLE, with_summaries
+from .model import trial
+from .score import Score, score
+
+Judge = Callable[[Sequence[Block]], dict[str, Any]]
+_CHUNK: Final = 500
+
+
+def settled(blocks: Sequence[Block]) -> dict[str, Any]:
+    """The verdict when nothing more is waited for."""
+    return judge(blocks, settled=True)
+
+
+def thinned(one: Trial, loss: str) -> list[Block]:
+    """The blocks of a stream that arrive, the same for the same stream and loss."""
+    return LOSSES[loss](Random(f"{one.name} {loss}"), with_summaries(one.blocks))
+
+
+def verdict_on(one: Trial, loss: str, judge_it: Judge = settled) -> tuple[dict[str, Any], Score]:
+    """The verdict on a stream under a loss, and what it is worth."""
+    verdict = judge_it(thinned(one, loss))
+    return verdict, score(one, verdict, whole=loss in WHOLE)
+
+
+def tally(trials: Iterable[Trial], losses: Callable[[int], Sequence[str]], judge_it: Judge = settled) -> Tally:
+    """Judge every stream under the losses that its number asks for."""
+    out = Tally()
+    for number, one in enumerate(trials):
+        out.streams += 1
+        for loss in losses(number):
+            out.add(one, loss, verdict_on(one, loss, judge_it)[1])
+    return out
+
+
+def some(number: int) -> Sequence[str]:
+    """Without loss, and with two sorts of it in turn: for streams of which there are very many."""
+    lossy = [name for name in LOSSES if name != WHOLE[0]]
+    return (WHOLE[0], lossy[number % len(lossy)], lossy[(number // 3 + 4) % len(lossy)])
+
+
+def every(_number: int) -> Sequence[str]:
+    """All sorts of loss: for streams that were dear to make."""
+    return tuple(LOSSES)
+
+
+def simulated(count: int, first: int = 0, workers: int = 1) -> Tally:
+    """So many streams of the model, from a seed on."""
+    chunks = [(at, min(count + first, at + _CHUNK)) for at in range(first, first + count, _CHUNK)]
+    out = Tally()
+    for part in _mapped(_chunk, chunks, workers):
+        out.join(part)
+    return out
+
+
+def _chunk(seeds: tuple[int, int]) -> Tally:
+    return tally(map(trial, range(*seeds)), partial(_numbered, seeds[0]))
+
+
+def _numbered(first: int, number: int) -> Sequence[str]:
+    return some(first + number)
+
+
+def _mapped(
+    work: Callable[[tuple[int, int]], Tally], chunks: Sequence[tuple[int, int]], workers: int
+) -> Iterator[Tally]:
+    if workers < 2:
+        yield from map(work, chunks)
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap_unordered(work, chunks)

@@ -1,0 +1,257 @@
+"""One verdict held against what really happened: found, narrowed, unknown or wrong, for each component.
+
+A component is guilty where what came out of it is not what went in (a deed that changes nothing is invisible: nobody
+can know it). What a finding claims must be true of the class of faults that look alike: a loss only where something is
+missing, an order only where it differs, an exact count only if it is that one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from streamwitness.semconv import COMPONENTS, POINTS, Component, Point
+
+from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial
+
+LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
+ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
+CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
+OUTCOMES: Final = {
+    "found": "guilty, and certainly named",
+    "narrowed": "guilty, and among the suspects",
+    "unknown": "guilty, and nobody was named",
+    "unknowable": "guilty, and no record can tell",
+    "beside": "guilty, and not between two points that were instrumented",
+    "cleared": "innocent, and not named",
+    "suspected": "innocent, and among several suspects of which one is guilty",
+    "wrong": "innocent, and accused; or accused of what was not done",
+}
+"""What a verdict made of a component."""
+_TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
+_AROUND: Final[dict[Component, tuple[Point, Point]]] = {
+    "gateway": ("ingress", "egress"),
+    "transport": ("egress", "wire"),
+    "parser": ("wire", "parsed"),
+    "reducer": ("parsed", "applied"),
+}
+"""Component → the two points around it."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What came out of a component, beside what went in: the class of all faults that make it so."""
+
+    lost: int
+    added: int
+    moved: bool
+
+    @classmethod
+    def of(cls, passage: Passage) -> Difference:
+        """As multisets, and whether what both have stands in one order."""
+        before, after = Counter(passage.before), Counter(passage.after)
+        both = before & after
+        return cls(
+            (before - after).total(),
+            (after - before).total(),
+            _kept(passage.before, both) != _kept(passage.after, both),
+        )
+
+    def allows(self, kind: str, *, stopped: bool) -> bool:
+        """Whether a finding of this kind is true of it. `stopped`: what is missing may only have come too late."""
+        if kind in LOST:
+            return self.lost > 0 or (stopped and self.moved)
+        if kind in ADDED:
+            return self.added > 0 or self.moved
+        if kind == "reorder":
+            return self.moved or bool(self.lost and self.added)
+        return True
+
+
+def _kept(tokens: Sequence[str], both: Counter[str]) -> list[str]:
+    left = Counter(both)
+    out = []
+    for token in tokens:
+        if left[token]:
+            left[token] -= 1
+            out.append(token)
+    return out
+
+
+@dataclass
+class Score:
+    """What one verdict was worth. `wrong` are sentences; there must be none."""
+
+    outcomes: dict[Component, str] = field(default_factory=dict)
+    """Component → one of `OUTCOMES`."""
+    suspects: list[int] = field(default_factory=list)
+    """Sizes of the suspect sets."""
+    wrong: list[str] = field(default_factory=list)
+    ending: tuple[str, str] | None = None
+    """True and told ending; None where the true one cannot be known."""
+    healthy: bool = False
+    invisible: bool = False
+    ambiguous: bool = False
+    blamed: bool = False
+    certain: tuple[int, int] = (0, 0)
+    """Certain findings that are right, of all."""
+
+
+def guilty(trial: Trial) -> frozenset[Component]:
+    """Whose work shows: what came out is not what went in, or the deed is of a sort that shows otherwise."""
+    seen = {passage.component for passage in trial.passages if passage.visible}
+    told = {
+        d.component
+        for d in trial.deeds
+        if d.act in HARMLESS_ACTS or (d.component == "source" and d.act in SOURCE_EVIDENCE)
+    }
+    also = {
+        d.component
+        for d in trial.deeds
+        if d.act in ("invent", "swallow", "malform", "misapply", "foreign", "late", "partial", "refuse")
+    }
+    return frozenset(seen | told | also)
+
+
+def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
+    """Hold the verdict against the trial. `whole`: all that was recorded is held, so it must be complete, too."""
+    out = Score()
+    to_blame = guilty(trial)
+    findings = verdict["findings"]
+    out.healthy = not trial.deeds
+    out.invisible = bool(trial.deeds) and not to_blame
+    out.blamed = any(f["suspects"] for f in findings)
+    out.suspects = [len(f["suspects"]) for f in findings if f["suspects"]]
+    for finding in findings:
+        _check(finding, to_blame, out)
+    for passage in trial.passages:
+        out.outcomes[passage.component] = _outcome(trial, passage, findings, to_blame, out, whole=whole)
+        _counted(trial, passage, findings, out, whole=whole)
+    _placed(trial, findings, out)
+    _integrity(trial, verdict, to_blame, out)
+    if trial.ended.ending:
+        told = str(verdict["ending"]["class"])
+        real = told if told in trial.ended.ending else sorted(trial.ended.ending)[0]
+        out.ending = (real, told)
+        if whole and verdict["ending"]["by"] not in (trial.ended.by, None):
+            out.wrong.append(f"ended by {verdict['ending']['by']}, really by {trial.ended.by}")
+    return out
+
+
+def _check(finding: Mapping[str, Any], to_blame: frozenset[Component], out: Score) -> None:
+    suspects = frozenset(finding["suspects"])
+    right = bool(suspects & to_blame)
+    if finding["confidence"] == "certain":
+        right = suspects <= to_blame
+        out.certain = (out.certain[0] + right, out.certain[1] + 1)
+    if suspects and not right:
+        out.wrong.append(f"{finding['confidence']}: blames {', '.join(sorted(suspects))}, guilty: "
+                         f"{', '.join(sorted(to_blame)) or 'nobody'} ({finding['kind']})")  # fmt: skip
+
+
+def _outcome(
+    trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component], out: Score,
+    *, whole: bool,
+) -> str:  # fmt: skip
+    who = passage.component
+    sole = [f for f in findings if f["suspects"] == [who]]
+    if who not in to_blame:
+        return "wrong" if sole else "cleared" if not any(who in f["suspects"] for f in findings) else "suspected"
+    if not passage.visible or not set(_AROUND[who]) <= trial.points:
+        return "beside"
+    difference = Difference.of(passage)
+    false = [
+        f["kind"]
+        for f in sole
+        if f["kind"] not in _TIMES and not difference.allows(f["kind"], stopped=passage.stopped or not whole)
+    ]
+    if false:
+        out.wrong.append(f"{who} is said to have done {', '.join(false)}; really {difference}")
+        return "wrong"
+    if any(f["confidence"] == "certain" for f in sole):
+        return "found"
+    if any(who in f["suspects"] for f in findings):
+        return "narrowed"
+    return "unknown" if distinguishable(trial, passage) else "unknowable"
+
+
+def distinguishable(trial: Trial, passage: Passage) -> bool:
+    """Whether the records can tell this fault from something else.
+
+    Not where an answer made of several upstream ones explains it, where nothing of the answer came out (it may be
+    another one), where a side stopped so early that all that is missing may have been on its way, or where another
+    component took back what this one did: a point that lacks what the points around it have contradicts them.
+    """
+    if "several answers" in trial.notes:
+        return False
+    if passage.component == "gateway" and not set(passage.before[:-1]) & set(passage.after):
+        return False
+    return not passage.stopped and not any(_undone(passage, other) for other in trial.passages if other is not passage)
+
+
+def _undone(one: Passage, other: Passage) -> bool:
+    """Whether something that one lost the other added, or both moved events."""
+    lost, added = _net(one)
+    lost_there, added_there = _net(other)
+    moved = Difference.of(one).moved and Difference.of(other).moved
+    return bool(lost & added_there or added & lost_there or moved)
+
+
+def _net(passage: Passage) -> tuple[Counter[str], Counter[str]]:
+    """What it lost and what it added, by what the events say."""
+    before, after = (Counter(token.split(" ")[0] for token in side) for side in (passage.before, passage.after))
+    return before - after, after - before
+
+
+def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
+    """No count is above the real one, and an exact one is the real one."""
+    if passage.stopped or not set(_AROUND[passage.component]) <= trial.points or "recut" in trial.notes:
+        return
+    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
+    if any(f["proof"]["case"] in ("envelope", "by_rows") for f in told):
+        return
+    replaced = sum(f["count"] for f in told if f["kind"] in CHANGED)
+    difference = Difference.of(passage)
+    for kinds, real in ((LOST, difference.lost), (ADDED, difference.added)):
+        here = [f for f in told if f["kind"] in kinds]
+        count = sum(f["count"] for f in here) + replaced
+        if here and count > real and not difference.moved:
+            out.wrong.append(f"{passage.component}: {count} told, {real} real")
+        complete = whole or passage.component != "reducer"  # of what is lost nothing is said, by name
+        if here and complete and all(f["exact"] for f in here) and count != real and not difference.moved:
+            out.wrong.append(f"{passage.component}: exactly {count} told, {real} real")
+
+
+def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """Where the only fault was one lost event, no place that is told surely leaves it out."""
+    if (
+        len(trial.deeds) != 1
+        or trial.deeds[0].act != "drop"
+        or len(trial.deeds[0].at) != 1
+        or trial.provider != "model"
+    ):
+        return
+    deed = trial.deeds[0]
+    for finding in findings:
+        low, high = finding["sequence"]
+        sure = not finding["about"] or finding["exact"]
+        if finding["suspects"] == [deed.component] and sure and not low <= deed.at[0] <= high:
+            out.wrong.append(f"lost {deed.at[0]}, told {low}–{high}")
+
+
+def _integrity(trial: Trial, verdict: Mapping[str, Any], to_blame: frozenset[Component], out: Score) -> None:
+    if not to_blame and verdict["integrity"] == "damaged":
+        out.wrong.append("nothing shows, and it is called damaged")
+    here = {p.component for p in trial.passages if p.visible and set(_AROUND[p.component]) <= trial.points}
+    if here and verdict["integrity"] == "intact" and "several answers" not in trial.notes:
+        out.wrong.append(f"{', '.join(sorted(here))} did damage that shows, and it is called intact")
+
+
+def known(components: frozenset[Component]) -> list[Component]:
+    """In path order."""
+    return [component for component in COMPONENTS if component in components]
+
+
+ALL_POINTS: Final = frozenset(POINTS)
