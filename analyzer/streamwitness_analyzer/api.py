@@ -1,7 +1,9 @@
 """The query API: lists, one stream, health and `/metrics`, read off the database by whoever is asked.
 
     GET /api/v1/streams          filters.PARAMETERS; {"streams": […], "next": cursor or null}
-    GET /api/v1/streams/{id}     any unique prefix of an id; the verdict document
+    GET /api/v1/streams/{id}     any unique prefix of an id; the verdict document, with `limit` where others were cut so
+    GET /api/v1/streams/{id}/history   {"stream", "state", "revisions": […]}, the oldest first
+    GET /api/v1/cuts             `since`; {"cuts": […], "streams", "cut", "whole"}: limits on the way
     GET /healthz                 200 while the database answers
     GET /metrics                 Prometheus text
 
@@ -18,16 +20,16 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from . import metrics
-from .documents import unjudged
-from .filters import PARAMETERS, FilterError, parse
-from .store import Store, queries
+from . import answers, metrics
+from .filters import PARAMETERS, FilterError, parse, since_only
+from .store import Document, Store, queries
 
 _log: Final = logging.getLogger("streamwitness.analyzer")
 _PREFIX: Final = re.compile(r"[0-9a-f]{1,32}\Z")
@@ -42,8 +44,10 @@ def routes(
     """The routes of the API on one store; `wall` tells the time in Unix ns, `more_metrics` what else to show."""
     guarded: dict[str, Handler] = {
         "/api/v1/streams": partial(_list, store, wall),
-        "/api/v1/streams/{stream}": partial(_show, store),
-        "/metrics": partial(_metrics, store, more_metrics),
+        "/api/v1/streams/{stream}": partial(_one, store, answers.show),
+        "/api/v1/streams/{stream}/history": partial(_one, store, answers.history),
+        "/api/v1/cuts": partial(_cuts, store, wall),
+        "/metrics": partial(_metrics, store, wall, more_metrics),
     }
     out = [Route(path, _answering(handler, query_key), methods=["GET"]) for path, handler in guarded.items()]
     return [*out, Route("/healthz", _answering(partial(_health, store), ""), methods=["GET"])]
@@ -83,29 +87,42 @@ async def _list(store: Store, wall: Callable[[], int], request: Request) -> Resp
     return JSONResponse({"streams": page.rows, "next": page.next})
 
 
-async def _show(store: Store, request: Request) -> Response:
+async def _one(store: Store, answer: Callable[[Connection, str], Document], request: Request) -> Response:
     prefix = request.path_params["stream"].lower()
     if not _PREFIX.match(prefix):
         return _error(400, f"{prefix[:40]!r} is no stream id", "give the first of its 32 hexadecimal digits")
 
-    def read() -> queries.Found:
+    def read() -> Document:
         with store.read() as connection:
-            return queries.find(connection, prefix)
+            return answer(connection, prefix)
 
     try:
-        found = await run_in_threadpool(read)
+        return JSONResponse(await run_in_threadpool(read))
     except queries.NotFound as error:
         return _error(404, str(error), _NO_STREAM)
     except queries.Ambiguous as error:
         return _error(409, str(error), "give more digits", candidates=error.candidates)
-    return JSONResponse(found.document or unjudged(found.stream, found.state, found.block_count))
 
 
-async def _metrics(store: Store, more: Callable[[], str], _request: Request) -> Response:
+async def _cuts(store: Store, wall: Callable[[], int], request: Request) -> Response:
+    try:
+        since = since_only(request.query_params.multi_items(), wall())
+    except FilterError as error:
+        return _error(400, str(error), "parameters: since")
+
+    def read() -> Document:
+        with store.read() as connection:
+            return answers.cuts(connection, since)
+
+    return JSONResponse(await run_in_threadpool(read))
+
+
+async def _metrics(store: Store, wall: Callable[[], int], more: Callable[[], str], _request: Request) -> Response:
     def read() -> str:
         with store.read() as connection:
             totals, states = queries.totals(connection), queries.states(connection)
-            return metrics.render(totals, states, queries.watermarks(connection)) + more()
+            cut = answers.cut_now(connection, wall())
+            return metrics.render(totals, states, queries.watermarks(connection), cut) + more()
 
     return Response(await run_in_threadpool(read), media_type=metrics.CONTENT_TYPE)
 

@@ -1,4 +1,4 @@
-"""The analyzer's commands: up, analyzer, rejudge, streams, show. Imported for every `--help`, so imports little."""
+"""The analyzer's commands: up, analyzer, rejudge, streams, show, cuts. Imported for every `--help`: imports little."""
 
 from __future__ import annotations
 
@@ -52,13 +52,27 @@ def _streams(args: Namespace) -> int:
 
 
 def _show(args: Namespace) -> int:
+    from .history import render_history
     from .report import render
 
     def answer(reader: Reader) -> str:
+        if args.history:
+            history = reader.history(args.stream)
+            return _json(history) if args.json else render_history(history, _style())
         document = reader.show(args.stream)
         return _json(document) if args.json else render(document, _style())
 
     return _answer("show", args, answer)
+
+
+def _cuts(args: Namespace) -> int:
+    from .history import render_cuts
+
+    def answer(reader: Reader) -> str:
+        found = reader.cuts([("since", args.since)])
+        return _json(found) if args.json else render_cuts(found, args.since, _style())
+
+    return _answer("cuts", args, answer)
 
 
 def _rejudge(args: Namespace) -> int:
@@ -156,8 +170,19 @@ def _rejudge_arguments(parser: ArgumentParser) -> None:
     )
 
 
+def _cuts_arguments(parser: ArgumentParser) -> None:
+    _reading(parser)
+    parser.add_argument(
+        "--since",
+        metavar="WHEN",
+        default="1d",
+        help="first seen after this: an age (15m, 2h, 7d) or an ISO 8601 time (default 1d)",
+    )
+
+
 def _show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("stream", metavar="ID", help="a stream's id, or its first digits")
+    parser.add_argument("--history", action="store_true", help="every revision of its verdict, and what changed")
     _reading(parser)
 
 
@@ -197,5 +222,12 @@ SHOW: Final = Command(
     help="explain one stream: what was lost, where, and how we know",
     run=_show,
     add_arguments=_show_arguments,
+    settings=ReaderSettings,
+)
+CUTS: Final = Command(
+    name="cuts",
+    help="streams that were cut at the same moment: limits on the way",
+    run=_cuts,
+    add_arguments=_cuts_arguments,
     settings=ReaderSettings,
 )

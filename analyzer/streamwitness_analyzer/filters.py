@@ -22,6 +22,7 @@ WORDS: Final[dict[str, Sequence[str]]] = {
     "ending": tuple(words.ENDINGS),
     "group": words.GROUPS,
     "integrity": words.INTEGRITIES,
+    "confidence": words.CONFIDENCES,
     "component": sc.COMPONENTS,
     "kind": words.KINDS,
     "state": words.STATES,
@@ -69,6 +70,14 @@ def parse(parameters: Iterable[tuple[str, str]], now: int) -> Filter:
         limit=_limit(given.get("limit", str(DEFAULT_LIMIT))),
         after=_cursor(given["cursor"]) if "cursor" in given else None,
     )
+
+
+def since_only(parameters: Iterable[tuple[str, str]], now: int) -> int:
+    """`since` of a question that takes no other parameter, Unix ns; without one, a day ago. Raises FilterError."""
+    given = dict(parameters)
+    if unknown := next((name for name in given if name != "since"), None):
+        raise FilterError(f"unknown parameter {unknown!r}; known: since")
+    return _since(given.get("since", "1d"), now)
 
 
 def cursor(first_received: int, stream: str) -> str:

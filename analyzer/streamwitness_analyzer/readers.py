@@ -31,13 +31,19 @@ class Unknown(ReadFailed):
 
 
 class Reader(Protocol):
-    """Answers the two questions of the query API, with its documents."""
+    """Answers the questions of the query API, with its documents."""
 
     def streams(self, parameters: Parameters) -> dict[str, Any]:
         """A page of rows: {"streams": […], "next": cursor or None}. Raises ReadFailed."""
 
     def show(self, prefix: str) -> dict[str, Any]:
         """The document of the one stream that begins like this. Raises ReadFailed."""
+
+    def history(self, prefix: str) -> dict[str, Any]:
+        """The revisions of the one stream that begins like this. Raises ReadFailed."""
+
+    def cuts(self, parameters: Parameters) -> dict[str, Any]:
+        """Streams that were cut at one moment: {"cuts": […], …}. Raises ReadFailed."""
 
 
 class ServerReader:
@@ -53,14 +59,23 @@ class ServerReader:
 
     def streams(self, parameters: Parameters) -> dict[str, Any]:
         """See Reader."""
-        query = urllib.parse.urlencode(list(parameters))
-        return self._get("/api/v1/streams" + (f"?{query}" if query else ""))
+        return self._get("/api/v1/streams", parameters)
 
     def show(self, prefix: str) -> dict[str, Any]:
         """See Reader."""
         return self._get(f"/api/v1/streams/{urllib.parse.quote(prefix, safe='')}")
 
-    def _get(self, path: str) -> dict[str, Any]:
+    def history(self, prefix: str) -> dict[str, Any]:
+        """See Reader."""
+        return self._get(f"/api/v1/streams/{urllib.parse.quote(prefix, safe='')}/history")
+
+    def cuts(self, parameters: Parameters) -> dict[str, Any]:
+        """See Reader."""
+        return self._get("/api/v1/cuts", parameters)
+
+    def _get(self, path: str, parameters: Parameters = ()) -> dict[str, Any]:
+        query = urllib.parse.urlencode(list(parameters))
+        path += f"?{query}" if query else ""
         try:
             with self._opener.open(
                 urllib.request.Request(self._server + path, headers=self._headers), timeout=_TIMEOUT
@@ -97,6 +112,7 @@ class DatabaseReader:
 
     def __init__(self, name: str) -> None:
         try:
+            from . import answers
             from .store import Store, queries
         except ModuleNotFoundError as error:
             raise ReadFailed(
@@ -109,7 +125,7 @@ class DatabaseReader:
             self._store = Store(name)
         except (DatabaseNameError, ValueError) as error:
             raise ReadFailed(str(error)) from error
-        self._queries = queries
+        self._queries, self._answers = queries, answers
 
     def streams(self, parameters: Parameters) -> dict[str, Any]:
         """See Reader."""
@@ -126,15 +142,31 @@ class DatabaseReader:
 
     def show(self, prefix: str) -> dict[str, Any]:
         """See Reader."""
-        from .documents import unjudged
+        return self._one(self._answers.show, prefix)
+
+    def history(self, prefix: str) -> dict[str, Any]:
+        """See Reader."""
+        return self._one(self._answers.history, prefix)
+
+    def cuts(self, parameters: Parameters) -> dict[str, Any]:
+        """See Reader."""
+        import time
+
+        from .filters import FilterError, since_only
 
         try:
-            found = self._read(lambda connection: self._queries.find(connection, prefix.lower()))
+            since = since_only(parameters, time.time_ns())
+        except FilterError as error:
+            raise ReadFailed(str(error)) from error
+        return dict(self._read(lambda connection: self._answers.cuts(connection, since)))
+
+    def _one(self, answer: Any, prefix: str) -> dict[str, Any]:
+        try:
+            return dict(self._read(lambda connection: answer(connection, prefix.lower())))
         except self._queries.NotFound as error:
             raise ReadFailed(f"{error}\n  `streamwitness streams` lists what is known") from error
         except self._queries.Ambiguous as error:
             raise ReadFailed("\n  ".join((str(error), *error.candidates, "give more digits"))) from error
-        return found.document or unjudged(found.stream, found.state, found.block_count)
 
     def _read(self, question: Any) -> Any:
         from sqlalchemy.exc import SQLAlchemyError

@@ -32,13 +32,19 @@ Document = Mapping[str, Any]
 
 def render(document: Document, style: Style) -> str:
     """The whole report; ends without a line feed."""
-    lines = [_headline(document, style), *style.wrap(str(document["summary"]))]
+    lines = [_headline(document, style), *style.wrap(str(document["summary"])), *_limit(document, style)]
     lines += _pictures(document["points"], style)
     lines += _findings(document["findings"], style)
     lines += _why(document["why"], style)
     lines += _notes(document, style)
     lines += _about(document, style)
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _limit(document: Document, style: Style) -> list[str]:
+    """That others were cut as this one was."""
+    limit = document.get("limit")
+    return list(style.wrap(style.plain(str(limit["line"])))) if limit else []
 
 
 def confidence_word(confidence: str | None) -> str:

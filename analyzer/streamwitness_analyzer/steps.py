@@ -61,7 +61,7 @@ class Steps:
             self.done(4)
             changes = self._judge(transaction, [states[id_] for id_ in sorted(news)])  # 5
             self.done(5)
-            _write(transaction, changes, total)  # 6
+            self._write(transaction, changes, total)  # 6
             transaction.move(moves)
             self.done(6)
         self.done(7)  # 7: the transaction has committed
@@ -98,7 +98,7 @@ class Steps:
         with self.store.write() as transaction:
             # Locked only now: whoever was first has settled it, or a late block has made it wait longer.
             states = [state for state in transaction.lock(ids).values() if _is_due(state, watermark)]
-            _write(transaction, self._judge(transaction, states, watermark), {})
+            self._write(transaction, self._judge(transaction, states, watermark), {})
         return len(ids)
 
     def rejudge(self, since: int) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class Steps:
                 return looked_at, changed
             with self.store.write() as transaction:
                 changes = self._judge(transaction, list(transaction.lock(ids).values()))
-                _write(transaction, changes, {})
+                self._write(transaction, changes, {})
             looked_at, changed, after = looked_at + len(ids), changed + sum(bool(c.document) for c in changes), ids[-1]
 
     def _judge(
@@ -129,6 +129,13 @@ class Steps:
             known, before = received[state.id], previous.get(state.id)
             changes.append(self.life.advance(state, known, before, watermark=watermark, wall=self.wall))
         return changes
+
+    def _write(self, transaction: Transaction, changes: Iterable[Change], total: Counts) -> None:
+        now = self.wall()
+        for change in changes:
+            transaction.record(change, now)
+            add(total, change.counts)
+        transaction.count(total)
 
     def _wait(self, state: StreamState) -> Change:
         """A stream that nothing has closed yet: its blocks need not be read."""
@@ -144,13 +151,6 @@ def _seen(received: Iterable[Received]) -> dict[str, Seen]:
         else:
             seen[item.block.stream] = Seen(item.received, item.received, item.block.final)
     return seen
-
-
-def _write(transaction: Transaction, changes: Iterable[Change], total: Counts) -> None:
-    for change in changes:
-        transaction.record(change)
-        add(total, change.counts)
-    transaction.count(total)
 
 
 def _is_due(state: StreamState, watermark: int) -> bool:

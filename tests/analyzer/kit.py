@@ -114,7 +114,8 @@ class PlainJudge:
         return {
             "stream": blocks[0].stream,
             "judge_version": self.JUDGE_VERSION,
-            "ending": {"class": ending[0], "group": ending[1], "by": None, "finish": "stop", "after": 3, "reason": ""},
+            "ending": {"class": ending[0], "group": ending[1], "by": None, "finish": "stop", "after": 3, "reason": ""}
+            | {"at_point": "egress", "at_ms": 1000, "silent_ms": 10, "at_bytes": 30},
             "integrity": "damaged" if lost else "unproven" if missing or excess or not settled else "intact",
             "headline": f"{lost} LOST",
             "summary": "",

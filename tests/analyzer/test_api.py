@@ -55,6 +55,19 @@ async def test_one_stream_by_its_beginning(store: Store) -> None:
     assert (document["state"], document["short"]) == ("settled", "1 lost")
 
 
+async def test_the_history_of_a_stream(store: Store) -> None:
+    """Every revision of its verdict."""
+    fill(store)
+    history = (await get(store, f"/api/v1/streams/{stream_id(1)}/history")).json()
+    assert [(item["revision"], item["short"]) for item in history["revisions"]] == [(1, "1 lost")]
+
+
+async def test_limits_on_the_way(store: Store) -> None:
+    """What was looked at, of a day unless told otherwise."""
+    fill(store)
+    assert (await get(store, "/api/v1/cuts")).json() == {"cuts": [], "streams": 1, "cut": 0, "whole": True}
+
+
 async def test_a_stream_without_verdict(store: Store) -> None:
     """The same shape, claiming nothing."""
     fill(store)
@@ -68,6 +81,9 @@ async def test_a_stream_without_verdict(store: Store) -> None:
     ("path", "status", "said"),
     [
         ("/api/v1/streams/000", 409, "3 or more streams begin with '000'"),
+        ("/api/v1/streams/000/history", 409, "3 or more streams begin with '000'"),
+        ("/api/v1/cuts?until=1d", 400, "unknown parameter 'until'"),
+        ("/api/v1/cuts?since=soon", 400, "since is 'soon'"),
         ("/api/v1/streams/f", 404, "no stream begins with 'f'"),
         ("/api/v1/streams/xyz", 400, "'xyz' is no stream id"),
         ("/api/v1/streams/" + "0" * 33, 400, "is no stream id"),

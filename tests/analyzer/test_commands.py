@@ -83,6 +83,38 @@ def test_show_as_json(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == document()
 
 
+def test_show_its_history(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every revision, in words or as JSON."""
+    assert main(["show", stream_id(1), "--database", file, "--history"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"Stream {stream_id(1)}: 1 revision of its verdict",
+        " 1  2023-11-14 22:13:20 UTC  1 LOST   final, judge 1",
+    ]
+    assert main(["show", stream_id(1), "--database", file, "--history", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["revisions"]) == 1
+
+
+def test_cuts_of_a_database(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A sentence, or JSON."""
+    assert main(["cuts", "--database", file, "--since", "2023-11-14"]) == 0
+    said = "0 of 2 streams since 2023-11-14 were cut; no three of a service at one moment: no limit on the way shows.\n"
+    assert capsys.readouterr().out == said
+    assert main(["cuts", "--database", file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["streams"] == 0
+
+
+def test_cuts_asks_a_server(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the time it was given; one that cannot be understood is the reader's error."""
+    assert main(["cuts", "--server", server, "--since", "2h", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["asked"] == "/api/v1/cuts?since=2h"
+
+
+def test_cuts_since_nonsense(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 1, with what to give instead."""
+    assert main(["cuts", "--database", file, "--since", "soon"]) == 1
+    assert "since is 'soon'; give an age" in capsys.readouterr().err
+
+
 def test_streams_passes_its_filters_on(server: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Each option is the parameter of the same name."""
     words = ["streams", "--server", server, "--json", "--ending", "completed", "--client", "a b", "--limit", "7"]

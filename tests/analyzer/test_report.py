@@ -188,3 +188,9 @@ def test_labels_cannot_play_with_the_terminal() -> None:
     text = render(document(labels={"client": "\x1b[2Jevil\n\r"}), Style())
     assert "\x1b" not in text
     assert text.count("\n") == DAMAGED.count("\n")
+
+
+def test_a_stream_that_was_cut_as_others_were() -> None:
+    """One line more, below what is said of the stream itself."""
+    line = "Cut after 60.0 s, as 37 others of this service within a day were: a time limit on the way."
+    assert render(document(limit={"line": line}), Style()).splitlines()[2] == line

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from streamwitness_analyzer.cuts import Ended
 from streamwitness_analyzer.filters import Filter, cursor
 
 from .records import Document
@@ -35,6 +36,11 @@ _COLUMNS: Final = {
 """Fields of a row in a list, and where they come from."""
 
 _CANDIDATES: Final = 10
+_FOREVER: Final = (1 << 63) - 1
+MOST_ENDED: Final = 20_000
+"""Streams that are compared at one time: bounds what a question costs."""
+_ENDED: Final = ("id", "service", "provider", "ending", "ended_by", "at_point", "at_ms", "silent_ms", "at_bytes")
+"""Columns in the order of Ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,50 @@ def document(connection: sa.Connection, stream: str, revision: int) -> Document 
     query = sa.select(verdicts.c.document).where(verdicts.c.stream == stream, verdicts.c.revision == revision)
     body = connection.execute(query).scalar()
     return None if body is None else dict(json.loads(body))
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One revision of a stream's verdict, and when it was written (Unix ns)."""
+
+    revision: int
+    judge_version: int
+    judged_at: int
+    document: Document
+
+
+def history(connection: sa.Connection, stream: str) -> list[Revision]:
+    """Every revision of a stream's verdict, the oldest first."""
+    query = sa.select(verdicts).where(verdicts.c.stream == stream).order_by(verdicts.c.revision)
+    return [
+        Revision(row.revision, row.judge_version, row.judged_at, json.loads(row.document))
+        for row in connection.execute(query)
+    ]
+
+
+def ended(
+    connection: sa.Connection, since: int, until: int = _FOREVER, *, like: Ended | None = None, limit: int = MOST_ENDED
+) -> list[Ended]:
+    """How and when settled streams ended that were first seen in this time (Unix ns), the newest `limit` of them.
+
+    With `like`, only those of its service and provider.
+    """
+    query = sa.select(*(streams.c[name] for name in _ENDED)).where(
+        streams.c.first_received >= since, streams.c.first_received <= until, streams.c.settled_at.is_not(None)
+    )
+    if like is not None:
+        query = query.where(
+            streams.c.service.is_not_distinct_from(like.service), streams.c.provider.is_not_distinct_from(like.provider)
+        )
+    rows = connection.execute(query.order_by(streams.c.first_received.desc()).limit(limit))
+    return [Ended(*row) for row in rows]
+
+
+def ending(connection: sa.Connection, stream: str) -> tuple[int, Ended]:
+    """When a stream was first seen (Unix ns), and how it ended."""
+    query = sa.select(streams.c.first_received, *(streams.c[name] for name in _ENDED)).where(streams.c.id == stream)
+    row = connection.execute(query).one()
+    return row[0], Ended(*row[1:])
 
 
 def totals(connection: sa.Connection) -> dict[tuple[str, str], int]:

@@ -36,6 +36,11 @@ streams = sa.Table(
     sa.Column("model", sa.String(128)),
     sa.Column("service", sa.String(128)),
     sa.Column("short", sa.String(256)),
+    sa.Column("ended_by", sa.String(16)),
+    sa.Column("at_point", sa.String(16)),
+    sa.Column("at_ms", sa.BigInteger),
+    sa.Column("silent_ms", sa.BigInteger),
+    sa.Column("at_bytes", sa.BigInteger),
     sa.Column("sent", sa.BigInteger),
     sa.Column("used", sa.BigInteger),
     sa.Index("streams_due", "due"),
@@ -84,9 +89,13 @@ verdicts = sa.Table(
     sa.Column("stream", _Hex, primary_key=True),
     sa.Column("revision", sa.Integer, primary_key=True),
     sa.Column("judge_version", sa.Integer, nullable=False),
+    sa.Column("judged_at", sa.BigInteger, nullable=False),
     sa.Column("document", sa.Text, nullable=False),
 )
-"""Every settled or corrected verdict; a provisional one stands at revision 1 until the settled one replaces it."""
+"""Every settled or corrected verdict; a provisional one stands at revision 1 until the settled one replaces it.
+
+`judged_at` is when it was written, by the analyzer's clock: for people, nothing is decided by it.
+"""
 
 offsets = sa.Table(
     "offsets",

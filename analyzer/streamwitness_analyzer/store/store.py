@@ -184,8 +184,8 @@ class Transaction:
                     out[row.stream] = json.loads(row.document)
         return out
 
-    def record(self, change: Change) -> None:
-        """Write what judging made of a stream: its row, and its verdict where that is new."""
+    def record(self, change: Change, now: int) -> None:
+        """Write what judging made of a stream `now`: its row, and its verdict where that is new."""
         values: dict[str, Any] = {
             "state": change.state,
             "revision": change.revision,
@@ -196,7 +196,7 @@ class Transaction:
             values["settled_at"] = change.settled_at
         if change.document is not None:
             values.update(_columns(change.document))
-            self._write_verdict(change.stream, change.revision, change.document)
+            self._write_verdict(change.stream, change.revision, change.document, now)
             self._write_findings(change.stream, change.document)
         self._connection.execute(sa.update(streams).where(streams.c.id == change.stream).values(values))
 
@@ -265,8 +265,12 @@ class Transaction:
             out.update((*row[:3], bytes(row.hash)) for row in self._connection.execute(query))
         return out
 
-    def _write_verdict(self, stream: str, revision: int, document: Document) -> None:
-        body = {"judge_version": document["judge_version"], "document": json.dumps(document, sort_keys=True)}
+    def _write_verdict(self, stream: str, revision: int, document: Document, now: int) -> None:
+        body = {
+            "judge_version": document["judge_version"],
+            "judged_at": now,
+            "document": json.dumps(document, sort_keys=True),
+        }
         statement = self._insert(verdicts).values(stream=stream, revision=revision, **body)
         keys = [verdicts.c.stream, verdicts.c.revision]
         self._connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=body))
@@ -337,10 +341,15 @@ def _block_row(item: Received) -> dict[str, Any]:
 
 def _columns(document: Document) -> dict[str, Any]:
     """The verdict's values that lists filter by and show."""
-    labels, counts = document["labels"], document["counts"]
+    labels, counts, ending = document["labels"], document["counts"], document["ending"]
     return {
-        "ending": document["ending"]["class"],
-        "ending_group": document["ending"]["group"],
+        "ending": ending["class"],
+        "ending_group": ending["group"],
+        "ended_by": ending["by"],
+        "at_point": ending["at_point"],
+        "at_ms": ending["at_ms"],
+        "silent_ms": ending["silent_ms"],
+        "at_bytes": ending["at_bytes"],
         "integrity": document["integrity"],
         "confidence": document["confidence"],
         "client": _text(labels.get("client"), 128),

@@ -166,6 +166,8 @@ def test_lists_are_newest_first_and_paged(store: Store) -> None:
         ({"ending": "unwitnessed"}, []),
         ({"client": "httpx"}, [5, 4, 3, 2, 1]),
         ({"client": "openai"}, []),
+        ({"confidence": "certain"}, [5, 3, 1]),
+        ({"confidence": "narrowed,inconsistent"}, []),
         ({"state": "settled"}, [5, 4, 3, 2, 1]),
         ({"state": "open"}, []),
         ({"since": "6s"}, [5, 4]),
@@ -240,7 +242,7 @@ def test_points_are_part_of_nothing_here() -> None:
 
 def test_errors_show_no_values(store: Store) -> None:
     """They are logged: the statement is enough to tell what went wrong."""
-    row = {"stream": "5" * 32, "revision": 1, "judge_version": 1, "document": "secret words"}
+    row = {"stream": "5" * 32, "revision": 1, "judge_version": 1, "judged_at": 1, "document": "secret words"}
     with pytest.raises(IntegrityError) as caught, store.engine.begin() as connection:
         connection.execute(sa.insert(verdicts), [row, row])
     assert "secret words" not in str(caught.value)
