@@ -1,0 +1,288 @@
+"""The matrix: every fault at every place, through every gateway, to every client, and the healthy streams beside them.
+
+`matrix()` is all of it, in an order that is always the same; `reduced()` a small part in which nothing is left out;
+`select()` a part by name and seed.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from .acts import CONTENT
+from .bodies import FRAMING, Style
+from .clients import FORMATS
+from .faults import TABLE, Fault
+from .parsers import PARSERS
+from .readers import acts_of
+from .scenario import TRANSLATED, WRITERS, Scenario, events, place
+from .works import honest
+
+PROVIDERS: Final = tuple(WRITERS)
+GATEWAYS: Final = ("pass", "reprint", "translate", "buffer", "chunked", "failover")
+
+_STYLES: Final = {
+    "": Style(),
+    "crlf": Style(newline=b"\r\n"),
+    "cr": Style(newline=b"\r"),
+    "tight": Style(space=b""),
+    "bom": Style(bom=True),
+    "comments": Style(comments=2),
+    "multiline": Style(multiline=True),
+    "dribble": Style(cut=7),
+    "odd": Style(cut=113),
+    "at_once": Style(cut=-1),
+}
+_GENAI_CANNOT: Final = frozenset(("cr", "tight", "bom", "comments", "multiline"))
+"""Styles that google-genai's own parser does not survive."""
+
+_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
+    "": ("plain", "plain:1", "equal", "pairs", "refrain", "nothing", "reasoning", "tools", "length", "filter", "unicode",
+         "long:700"),
+    "openai_chat": ("empty", "choices", "pings", "usage", "no_terminator", "early_finish", "refusal", "error"),
+    "openai_responses": ("empty", "refusal", "pings", "error"),
+    "anthropic": ("empty", "pings", "error"),
+    "gemini": ("empty", "choices", "usage", "early_finish", "error"),
+    "gemini_array": ("usage", "error"),
+    "ollama": ("error",),
+}  # fmt: skip
+"""Provider → answers that it can give; those of the empty name all can."""
+
+_STOPS: Final = ("break", "close", "cancel", "abort")
+_PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
+    "skips_unreadable": {"faults": (Fault("source", "malform"),)},
+    "forgets_last": {},
+    "first_line_only": {"style": _STYLES["multiline"]},
+    "dedupes": {"answer": "pairs"},
+    "read_is_event": {"style": _STYLES["odd"]},
+    "splits_lines": {"answer": "unicode"},
+    "wants_a_space": {"style": _STYLES["tight"]},
+    "limits_size": {},
+    "raises": {},
+}
+"""Defective parser → what brings its defect out."""
+
+REDUCED: Final = 60
+
+
+def matrix(seed: int = 0) -> list[Scenario]:
+    """All of it."""
+    scenarios = [*healthy(), *faulty(), *pairs(seed)]
+    return list({scenario.name: scenario for scenario in scenarios if possible(scenario)}.values())
+
+
+def select(*, limit: int | None = None, seed: int = 0, name: str = "") -> list[Scenario]:
+    """Those whose name holds `name`; at most `limit` of them, drawn by `seed`."""
+    found = [scenario for scenario in matrix(seed) if name in scenario.name]
+    if limit is None or limit >= len(found):
+        return found
+    return random.Random(seed).sample(found, limit)
+
+
+def reduced(seed: int = 0) -> list[Scenario]:
+    """At most `REDUCED` streams with every fault, provider, gateway, client, stop and defect among them."""
+    pool = matrix(seed)
+    random.Random(seed).shuffle(pool)
+    missing = set().union(*map(features, pool))
+    chosen: list[Scenario] = []
+    while missing and len(chosen) < REDUCED:
+        best = max(pool, key=lambda scenario: len(features(scenario) & missing))
+        missing -= features(best)
+        chosen.append(best)
+    return chosen
+
+
+def features(scenario: Scenario) -> set[str]:
+    """What a stream tries, so that a small selection can be held to leave nothing out."""
+    named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
+    single = ("provider", "gateway", "client", "stop", "setup", "stamp", "parser")
+    return {*named, *(f"{name} {getattr(scenario, name)}" for name in single)}
+
+
+def healthy() -> Iterator[Scenario]:
+    """Streams to which nothing is done: every answer, style, gateway, client, stop, and installation."""
+    for provider in PROVIDERS:
+        for client in clients_of(provider):
+            for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
+                yield Scenario(provider, answer, client=client)
+            for style in _styles(provider, client):
+                yield Scenario(provider, client=client, style=style)
+                yield Scenario(provider, "tools", client=client, style=style)
+            for stop in _stops(client):
+                yield from (Scenario(provider, size, client=client, stop=stop) for size in ("plain", "long:60"))
+            yield from (Scenario(provider, client=client, setup=setup) for setup in ("no_ingress", "client"))
+        for answer in ("plain", "tools", "unicode"):
+            yield Scenario(provider, answer, setup="gateway")
+        yield Scenario(provider, gateway="read_on")
+        for gateway in GATEWAYS[1:]:
+            for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
+                yield from (Scenario(provider, answer, gateway, client) for client in _clients(provider, gateway))
+        yield from stamped(Scenario(provider, "equal"), Scenario(provider, "pairs"), Scenario(provider, "tools"))
+
+
+def faulty() -> Iterator[Scenario]:
+    """One fault at a time."""
+    for provider in PROVIDERS:
+        for fault in faults():
+            for gateway in ("pass", "reprint", "translate", "chunked"):
+                for client in _clients(provider, gateway):
+                    yield Scenario(provider, gateway=gateway, client=client, faults=(fault,))
+            for answer in ("pairs", "equal", "tools", "reasoning", "refrain", "error"):
+                yield Scenario(provider, answer, faults=(fault,))
+            yield from (Scenario(provider, gateway=gateway, faults=(fault,)) for gateway in ("buffer", "failover"))
+            yield from stamped(Scenario(provider, "equal", faults=(fault,)))
+        for unreadable in (Fault("gateway", "malform"), Fault("transport", "glue")):
+            for answer in ("plain", "pairs", "tools"):
+                scenario = Scenario(provider, answer, faults=(unreadable,), parser="skips_unreadable")
+                yield from (scenario, replace(scenario, gateway="reprint"))
+        for parser, needs in _PARSER_NEEDS.items():
+            scenario = Scenario(provider, parser=parser)
+            yield replace(scenario, **needs)  # type: ignore[arg-type]
+            yield replace(scenario, gateway="reprint", **needs)  # type: ignore[arg-type]
+        for stop in ("cancel", "break"):
+            yield Scenario(provider, "long:60", "read_on", stop=stop)
+
+
+def pairs(seed: int) -> Iterator[Scenario]:
+    """Two faults at once, in different components."""
+    chance = random.Random(seed)
+    known = [fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break")]
+    for _ in range(400):
+        first, second = chance.sample(known, 2)
+        if first.component == second.component or (_ends(first) and _ends(second)):
+            continue
+        provider, answer = chance.choice(PROVIDERS), chance.choice(("plain", "pairs", "equal", "tools", "long:60"))
+        gateway = chance.choice(("pass", "reprint", "translate"))
+        client = chance.choice(_clients(provider, gateway) or ["httpx"])
+        yield Scenario(provider, answer, gateway, client, (first, second))
+
+
+def _ends(fault: Fault) -> bool:
+    """Whether it may change how the stream ends; of two of those nobody can say whose doing the end was."""
+    if fault.component in ("parser", "reducer"):
+        return False
+    ending = ("cut", "error", "cut_and_terminate", "cut_inside", "unfinished", "swallow_error", "malform", "late")
+    return fault.how in ending or fault.where in ("finish", "terminator")
+
+
+def faults() -> Iterator[Fault]:
+    """Every fault at every place, and some of them to three events in a row."""
+    for component, table in TABLE.items():
+        for how, places in table.items():
+            yield from (Fault(component, how, where) for where in places)
+            if how in ("drop", "double", "move", "forget") and component != "source":
+                yield Fault(component, how, "middle", 3)
+
+
+def stamped(*scenarios: Scenario) -> Iterator[Scenario]:
+    """The same with numbered events, in both ways."""
+    for scenario in scenarios:
+        framing = FRAMING[scenario.provider]
+        if framing == "sse":
+            yield replace(scenario, stamp="id")
+        if framing != "json_array":
+            yield replace(scenario, stamp="field")
+        if scenario.provider in ("openai_chat", "anthropic"):
+            yield replace(
+                scenario, stamp="sdk", client={"openai_chat": "openai"}.get(scenario.provider, scenario.provider)
+            )
+
+
+def clients_of(provider: str) -> list[str]:
+    """The clients that read this format."""
+    return ["httpx", *(client for client, reads in FORMATS.items() if reads == provider)]
+
+
+def possible(scenario: Scenario) -> bool:
+    """Whether there is such a stream: the fault has its place, the parser reads the format, the gateway writes it."""
+    if scenario.gateway == "translate" and not _translatable(scenario):
+        return False
+    if scenario.client not in clients_of(scenario.out):
+        return False
+    if scenario.out == "gemini_array" and not _in_array(scenario):
+        return False
+    try:
+        return all(_has_place(scenario, fault) for fault in scenario.faults)
+    except LookupError:
+        return False
+
+
+def _has_place(scenario: Scenario, fault: Fault) -> bool:
+    body = events(scenario.provider, scenario.answer)
+    if fault.component == "source":
+        place(scenario.provider, body, fault.where)
+        return _source_can(scenario, fault)
+    sent = honest(scenario, body)
+    at = place(scenario.out, sent, fault.where)
+    if fault.how == "move" and at + fault.length >= len([event for event in sent if not event.comment]) - 1:
+        return False
+    return _component_can(scenario, fault)
+
+
+def _source_can(scenario: Scenario, fault: Fault) -> bool:
+    if fault.how == "ungrammatical":
+        return scenario.provider == "anthropic"
+    if fault.how == "unfinished":
+        return scenario.provider in ("openai_chat", "anthropic")
+    if fault.how == "malform":
+        return scenario.client in ("httpx",) and scenario.parser == "skips_unreadable"
+    if fault.where == "terminator" or fault.how == "late":
+        return scenario.provider in ("openai_chat", "anthropic")
+    return not (fault.how in ("error", "cut", "break") and scenario.answer == "error")
+
+
+def _component_can(scenario: Scenario, fault: Fault) -> bool:
+    sdk = scenario.client != "httpx"
+    if fault.component == "gateway":
+        if fault.how == "swallow_error":
+            return scenario.answer == "error"
+        if fault.how == "malform" and scenario.parser != "skips_unreadable":
+            return False
+        return scenario.answer != "error" and (fault.how != "dedupe" or scenario.answer in ("pairs", "equal"))
+    if fault.component == "parser":
+        return not (
+            scenario.client == "openai_sync" or scenario.client == "genai" or (sdk and fault.where == "terminator")
+        )
+    if fault.component == "reducer":
+        unheard = scenario.client == "genai" or (sdk and fault.where == "terminator")
+        return not unheard
+    return fault.how != "glue" or (FRAMING[scenario.out] == "sse" and scenario.parser == "skips_unreadable")
+
+
+def _translatable(scenario: Scenario) -> bool:
+    acts = {
+        act.kind
+        for event in events(scenario.provider, scenario.answer)
+        for act in acts_of(scenario.provider, event.data)
+    }
+    known = CONTENT - {"refusal"} | {"role", "finish", "terminal", "usage", "ping", "error"}
+    odd = ("choices", "early_finish")
+    return scenario.provider in TRANSLATED and acts <= known and scenario.answer not in odd
+
+
+def _in_array(scenario: Scenario) -> bool:
+    """A streamed array is one value: most of what is done to its pieces makes it no JSON at all."""
+    return all(
+        fault.component in ("parser", "reducer", "source")
+        or (fault.component == "gateway" and scenario.gateway == "reprint")
+        for fault in scenario.faults
+    )
+
+
+def _styles(provider: str, client: str) -> Sequence[Style]:
+    names = [name for name in _STYLES if name and not (client == "genai" and name in _GENAI_CANNOT)]
+    sse = FRAMING[provider] == "sse"
+    return [_STYLES[name] for name in names if sse or name in ("dribble", "odd", "at_once")]
+
+
+def _stops(client: str) -> Sequence[str]:
+    return () if client == "openai_sync" else _STOPS
+
+
+def _clients(provider: str, gateway: str) -> list[str]:
+    return clients_of(TRANSLATED.get(provider, provider) if gateway == "translate" else provider)
+
+
+__all__ = ["PARSERS", "features", "healthy", "matrix", "possible", "reduced", "select"]

@@ -1,0 +1,94 @@
+"""The application's code that builds the answer: it reports each event that it applies, and has its own faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.truth.labels import Deed
+from streamwitness.client.applying import Applied
+
+from .faults import Injector, generic
+from .readers import acts_of_object
+from .scenario import Notebook, events, place
+from .works import honest
+
+
+class ReducerFault(Exception):
+    """What a fragile reducer raises."""
+
+
+class Reducer:
+    """Builds an answer from events, and tells `answer` of each; knows an event by the place at which it came."""
+
+    def __init__(self, notes: Notebook, answer: Applied | None) -> None:
+        scenario = notes.scenario
+        self._notes, self._answer, self._count, self._at = notes, answer, 0, -1
+        self._fault = scenario.fault("reducer")
+        self._came: list[tuple[str, frozenset[str]]] = []
+        self._applied: set[str] = set()
+        self._injector: Injector[tuple[int, Any]] | None = None
+        if self._fault is not None:
+            self._at = self._place(scenario.client)
+            if generic(self._fault):
+                self._injector = Injector(self._fault, self._at, notes.did)
+
+    def feed(self, event: Any) -> None:
+        """Take one event."""
+        position, self._count = self._count, self._count + 1
+        self._notes.taken += 1
+        self._came.append((f"event {position}", self._kinds(event)))
+        if self._injector is not None:
+            for item in self._injector.feed((position, event)):
+                self._apply(*item)
+        elif self._fault is not None and self._at <= position < self._at + self._fault.length:
+            self._fail(position, event, self._fault.how)
+        else:
+            self._apply(position, event)
+
+    def finish(self) -> None:
+        """The stream is over, or it is left."""
+        used = frozenset[str]().union(*(kinds for name, kinds in self._came if name in self._applied))
+        due = [name for name, kinds in self._came if name in self._applied or not kinds or kinds & used]
+        self._notes.came("reducer", due)  # what it never takes up at all, it may have no use for
+
+    def drain(self) -> None:
+        """The stream has come to its end."""
+        for item in self._injector.finish() if self._injector is not None else []:
+            self._apply(*item)
+
+    def _apply(self, position: int, event: Any) -> None:
+        self._notes.went("reducer", [f"event {position}"])
+        self._applied.add(f"event {position}")
+        if self._answer is not None:
+            with self._answer.event(event):
+                pass
+
+    def _fail(self, position: int, event: Any, how: str) -> None:
+        self._notes.did(Deed("reducer", "partial" if how == "partial" else "refuse", (position,)))
+        if self._answer is None:
+            return
+        if how == "partial":
+            self._notes.went("reducer", [f"a part of event {position}"])
+            self._answer.report(event, "partial", parts=())
+            return
+        try:
+            with self._answer.event(event):
+                raise ReducerFault("this reducer does not know what to do with that event")
+        except ReducerFault:
+            return
+
+    def _kinds(self, event: Any) -> frozenset[str]:
+        """Which kinds of output an event carries."""
+        value = (
+            event if isinstance(event, (dict, str)) else event.model_dump(by_alias=True, mode="json", warnings=False)
+        )
+        return frozenset(act.kind for act in acts_of_object(self._notes.scenario.out, value))
+
+    def _place(self, client: str) -> int:
+        """Where the fault is done, among the events that this client's parser hands on."""
+        scenario = self._notes.scenario
+        sent = honest(scenario, events(scenario.provider, scenario.answer))
+        at = place(scenario.out, sent, self._fault.where if self._fault is not None else "middle")
+        consumed = [event for event in sent if not event.comment][:at]
+        is_ping = '"type":"ping"'
+        return at - sum(is_ping in event.data for event in consumed) if client.startswith("anthropic") else at

@@ -1,0 +1,183 @@
+"""The network: a relay on raw sockets between gateway and client, which hands on, loses, damages and breaks off."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+
+from bench.truth.labels import Deed
+
+from . import http1
+from .acts import CONTENT, Event
+from .bodies import FRAMING, Splitter
+from .faults import Injector, generic
+from .readers import acts_of
+from .scenario import Notebook, events, place
+from .upstream import altered
+from .works import honest, invented
+
+
+class Connection:
+    """One response on its way to the client."""
+
+    def __init__(self, notes: Notebook, writer: asyncio.StreamWriter) -> None:
+        scenario = notes.scenario
+        self.over = False
+        """Nothing more is handed on."""
+        self.end = "eof"
+        """eof, break (no last chunk), reset."""
+        self._notes, self._writer, self._out = notes, writer, scenario.out
+        self._splitter = Splitter(FRAMING[scenario.out])
+        self._fault = scenario.fault("transport")
+        self._count, self._at = 0, -1
+        self._glued: Event | None = None
+        self._injector: Injector[Event] | None = None
+        if self._fault is not None:
+            sent = honest(scenario, events(scenario.provider, scenario.answer))
+            self._at = place(self._out, sent, self._fault.where)
+            if generic(self._fault):
+                self._injector = Injector(self._fault, self._at, notes.did, alter=self._flipped, invent=self._foreign)
+
+    async def pass_on(self, data: bytes) -> None:
+        """Hand on what came, or what is left of it."""
+        made = [(event, self._passing(event)) for event in self._splitter.feed(data)]
+        if self._fault is None:
+            await self._send(data)
+            return
+        for _, pieces in made:
+            for piece in pieces:
+                await self._send(piece)
+
+    async def finish(self) -> None:
+        """The gateway's body is over: so is what was cut off, only now, so that all that was sent is known."""
+        if self.end == "reset":
+            await self._wait_for_client()
+        if self.over:
+            return
+        rest = [event.raw for event in self._noted(self._injector.finish() if self._injector is not None else [])]
+        for piece in (*rest, self._splitter.rest if self._fault is not None else b""):
+            await self._send(piece)
+
+    def _passing(self, event: Event) -> list[bytes]:
+        if event.comment:
+            return [] if self.over else [event.raw]
+        self._notes.came("transport", [_token(self._notes, event)])
+        if self.over:
+            return []
+        position, self._count = self._count, self._count + 1
+        if self._injector is not None:
+            made = [out.raw for out in self._noted(self._injector.feed(event))]
+            if self._injector.over:
+                self._stop("cut", "eof")
+            return made
+        if self._glued is not None:
+            first, self._glued = self._glued, None
+            self._notes.did(Deed("transport", "merge", (position - 1, position)))
+            self._noted([event._replace(data=f"{first.data}\n{event.data}")])
+            return [event.raw]
+        if self._fault is not None and position == self._at:
+            return self._by_hand(event, position)
+        return [out.raw for out in self._noted([event])]
+
+    def _by_hand(self, event: Event, position: int) -> list[bytes]:
+        how = self._fault.how if self._fault is not None else ""
+        if how == "glue":
+            self._glued = event
+            return [event.raw[:-1]]
+        self._notes.did(Deed("transport", "cut", (position,)))
+        self._stop(how, how if how in ("break", "reset") else "eof")
+        return [event.raw[: len(event.raw) // 2]] if how == "cut_inside" else []
+
+    def _stop(self, how: str, end: str) -> None:
+        self.over, self.end = True, end
+        self._notes.ends.add(f"transport.{how}")
+
+    def _noted(self, made: list[Event]) -> list[Event]:
+        for event in made:
+            self._notes.went("transport", [_token(self._notes, event)])
+            self._notes.out("transport", event)
+        return made
+
+    def _flipped(self, event: Event) -> Event:
+        """One bit of a letter of what it says is turned over."""
+        return altered(self._out, event)
+
+    def _foreign(self, event: Event) -> list[Event]:
+        """An event with other words in its place."""
+        made = invented(self._out, event)
+        words = [act.text for act in acts_of(self._out, event.data) if act.kind in CONTENT]
+        return [other._replace(raw=event.raw.replace(words[0].encode(), b"mistletoe ", 1)) for other in made]
+
+    async def _send(self, data: bytes) -> None:
+        self._writer.write(http1.chunk(data))
+        await self._writer.drain()
+
+    async def _wait_for_client(self) -> None:
+        """What lies unread in a socket is lost with a RST: let the client take what it is to have."""
+        passed = self._notes.passed.get("transport", [])
+        due = sum(bool({act.kind for act in acts_of(self._out, e.data)} - {"terminal", "ping"}) for e in passed)
+        await http1.until(lambda: self._notes.taken >= due, 5.0)
+
+
+def _token(notes: Notebook, event: Event) -> str:
+    """What can be told apart of an event in transit: its bytes; with its number, where it has one."""
+    if notes.scenario.stamp:
+        return event.raw.strip().decode(errors="replace")
+    return f"{event.name}|{event.data}"
+
+
+async def _relay(notes: Notebook, gateway: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
+    connection = Connection(notes, writer)
+    head = await http1.read_head(gateway)
+    writer.write(head.raw[:-2] + b"connection: close\r\n\r\n")
+    if not head.is_chunked:
+        writer.write(await gateway.read())
+        return connection
+    try:
+        async for data in http1.chunks(gateway):
+            await connection.pass_on(data)
+    except asyncio.IncompleteReadError:
+        connection.end = "break" if connection.end == "eof" and not connection.over else connection.end
+    await connection.finish()
+    return connection
+
+
+async def serve(notebooks: Mapping[str, Notebook], port: int) -> asyncio.Server:
+    """Relay to `port` on loopback, from a port of the system's choosing."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await _connected(notebooks, port, reader, writer)
+        writer.close()
+
+    return await asyncio.start_server(connected, "127.0.0.1", 0)
+
+
+async def _connected(
+    notebooks: Mapping[str, Notebook], port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    head = await http1.read_head(reader)
+    body = await reader.readexactly(head.length)
+    gateway, out = await asyncio.open_connection("127.0.0.1", port)
+    out.write(head.raw + body)
+    passing = asyncio.create_task(_relay(notebooks[head.key], gateway, writer))
+    leaving = asyncio.create_task(reader.read())
+    try:
+        await asyncio.wait((passing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if passing.done():
+            await _end(passing.result(), writer)
+    finally:
+        passing.cancel()
+        leaving.cancel()
+        await asyncio.gather(passing, leaving, return_exceptions=True)
+        out.close()
+
+
+async def _end(connection: Connection, writer: asyncio.StreamWriter) -> None:
+    if connection.end == "reset":
+        http1.reset(writer)
+        return
+    if connection.end == "eof":
+        writer.write(http1.LAST_CHUNK)
+    await http1.close(writer)

@@ -1,0 +1,215 @@
+"""Running scenarios: servers, network and clients on one loop in a thread; each stream becomes a Trial."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import uvicorn
+
+from bench.truth.labels import Trial
+from streamwitness import runtime
+from streamwitness.blocks import Block
+from streamwitness.recorder import Recorder
+from streamwitness.semconv import COMPONENTS, ROLE_POINTS, Point
+
+from . import clients, http1, relay, upstream
+from .gateways import Gateway, Witnessed
+from .scenario import Notebook, Scenario
+from .truth import ended, expected
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 24
+"""Streams that run side by side."""
+
+STAMPED: Final = "stamped"
+"""Paths of streams that may be numbered begin with this."""
+
+
+def run(selection: Iterable[Scenario]) -> Iterator[Trial]:
+    """Run each scenario once over real sockets. A scenario that cannot be run as described raises BenchError."""
+    scenarios = iter(selection)
+    with _loop() as loop, _world(loop) as world:
+        number = 0
+        while batch := list(islice(scenarios, AT_ONCE)):
+            notebooks = [Notebook(_key(scenario, number + i), scenario) for i, scenario in enumerate(batch)]
+            number += len(batch)
+            yield from loop(world.play(notebooks))
+
+
+class BenchError(RuntimeError):
+    """The bench itself is broken: a stream did not come to its end, or its telemetry did not come."""
+
+
+class Sink:
+    """Keeps the blocks of each stream, and knows which recorders are still open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: dict[str, list[Block]] = {}
+        self._open: dict[str, int] = {}
+
+    def put(self, block: Block) -> None:
+        """Keep a block."""
+        with self._lock:
+            self._blocks.setdefault(block.stream, []).append(block)
+
+    def track(self, recorder: Recorder) -> None:
+        """Recorders close by themselves."""
+
+    def of(self, stream: str) -> list[Block]:
+        """The blocks of a stream, as they came."""
+        with self._lock:
+            return list(self._blocks.get(stream, ()))
+
+    def closed(self, stream: str) -> set[Point]:
+        """The points of a stream whose closing block has come."""
+        return {block.point for block in self.of(stream) if block.final}
+
+    def take(self, stream: str) -> list[Block]:
+        """The same, and forget them."""
+        with self._lock:
+            return self._blocks.pop(stream, [])
+
+    def flush(self, timeout: float = 0.0) -> bool:
+        """Nothing waits."""
+        return True
+
+    def shutdown(self, timeout: float = 0.0) -> bool:
+        """Nothing waits."""
+        return True
+
+
+class World:
+    """The servers that all streams share."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._notebooks: dict[str, Notebook] = {}
+
+    async def start(self) -> None:
+        """Start them: provider, gateway, network, clients."""
+        self._provider = await upstream.serve(self._notebooks)
+        self._gateway = Gateway(self._notebooks, _origin(self._provider))
+        app = Witnessed(self._gateway, self._notebooks)
+        config = uvicorn.Config(
+            app, host="127.0.0.1", port=0, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=2
+        )
+        self._server = uvicorn.Server(config)
+        self._serving = asyncio.create_task(self._server.serve())
+        if not await http1.until(lambda: self._server.started):
+            raise BenchError("the gateway did not start")
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        self._relay = await relay.serve(self._notebooks, port)
+        self.origin = _origin(self._relay)
+        self._clients = clients.Clients(self.origin)
+
+    async def stop(self) -> None:
+        """Stop them all, and wait for it."""
+        await self._clients.aclose()
+        self._relay.close()
+        self._server.should_exit = True
+        await self._serving
+        await self._gateway.aclose()
+        self._provider.close()
+        await self._relay.wait_closed()
+        await self._provider.wait_closed()
+
+    async def play(self, notebooks: Sequence[Notebook]) -> list[Trial]:
+        """Run some streams side by side."""
+        self._notebooks.update((notes.key, notes) for notes in notebooks)
+        try:
+            return list(await asyncio.gather(*map(self._play, notebooks)))
+        finally:
+            for notes in notebooks:
+                del self._notebooks[notes.key]
+
+    async def _play(self, notes: Notebook) -> Trial:
+        await asyncio.wait_for(clients.read(self._clients, notes), http1.WAIT_SECONDS * 2)
+        points = expected(notes)
+        if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
+            gc.collect()  # its generators close no response: that ends when nobody holds it any more
+        if not await http1.until(lambda: bool(notes.stream) and points <= self._sink.closed(notes.stream), 10.0):
+            lacking = ", ".join(sorted(points - self._sink.closed(notes.stream)))
+            raise BenchError(f"{notes.scenario.name}: no closing block from {lacking}; client: {notes.error or 'well'}")
+        scenario = notes.scenario
+        return Trial(
+            name=scenario.name, provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
+            deeds=tuple(notes.deeds), passages=notes.passages(COMPONENTS),
+            ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
+            notes=frozenset(notes.notes),
+        )  # fmt: skip
+
+
+def _with_roles(blocks: list[Block]) -> list[Block]:
+    """As a collector says it: each process has a key that testifies for its own points."""
+    for block in blocks:
+        block.role = next(role for role, points in ROLE_POINTS.items() if block.point in points)
+    return blocks
+
+
+def _origin(server: asyncio.Server) -> str:
+    return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def _key(scenario: Scenario, number: int) -> str:
+    return f"{STAMPED if scenario.stamp else 'plain'}-{number}"
+
+
+class _Loop:
+    """An event loop in a thread; called with a coroutine, it gives its result."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sockets")
+        self._thread.start()
+
+    def __call__(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        self(self._finish())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _finish(self) -> None:
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+        await self._loop.shutdown_default_executor()
+
+
+@contextmanager
+def _loop() -> Iterator[_Loop]:
+    loop = _Loop()
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+@contextmanager
+def _world(loop: _Loop) -> Iterator[World]:
+    """The servers, and a runtime of the SDK that records into our sink."""
+    sink = Sink()
+    world = World(sink)
+    before = runtime.replace(runtime.Runtime(runtime.ClientSettings(), sink))
+    try:
+        loop(world.start())
+        settings = runtime.ClientSettings(mode="stamp", stamp_paths=(f"/{STAMPED}-*",), origins=(world.origin,))
+        runtime.replace(runtime.Runtime(settings, sink))
+        try:
+            yield world
+        finally:
+            loop(world.stop())
+    finally:
+        runtime.replace(before)

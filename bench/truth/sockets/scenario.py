@@ -1,0 +1,173 @@
+"""One stream of the matrix: what is asked of whom, what breaks, and the notebook in which all write the truth."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bench.truth.labels import Deed, Passage
+from streamwitness.semconv import COMPONENTS, Component
+
+from .acts import CONTENT, Act, Event, answer
+from .bodies import PLAIN, Style
+from .faults import Fault
+from .readers import acts_of
+from .writers import Anthropic, Gemini, Ollama, OpenAIChat, Responses, Writer
+
+WRITERS: Final[dict[str, type[Any]]] = {
+    "openai_chat": OpenAIChat,
+    "openai_responses": Responses,
+    "anthropic": Anthropic,
+    "gemini": Gemini,
+    "gemini_array": Gemini,
+    "ollama": Ollama,
+}
+"""Provider → what writes its events."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What one stream is made of, by the names of the tables."""
+
+    provider: str
+    answer: str = "plain"
+    gateway: str = "pass"
+    client: str = "httpx"
+    faults: tuple[Fault, ...] = ()
+    stop: str = ""
+    """What the client does by itself: break, cancel, timeout, close, abort; empty: it reads to the end."""
+    setup: str = "both"
+    """Who is instrumented: both, no_ingress, client, gateway."""
+    stamp: str = ""
+    """How the client asks for events to be numbered: id, field."""
+    parser: str = ""
+    """A defect of the client's own parser."""
+    style: Style = PLAIN
+
+    @property
+    def name(self) -> str:
+        """Everything that differs from the plain stream, in one line."""
+        parts = [self.provider, self.answer, self.gateway, self.client, *map(str, self.faults)]
+        extra = (self.stop, self.parser, self.stamp, "" if self.setup == "both" else self.setup, _styled(self.style))
+        return "/".join([*parts, *(part for part in extra if part)])
+
+    @property
+    def waits(self) -> bool:
+        """Whether the provider waits in the midst of the answer until the client has stopped."""
+        return bool(self.stop) or self.parser == "raises"
+
+    @property
+    def out(self) -> str:
+        """The format that leaves the gateway."""
+        return TRANSLATED[self.provider] if self.gateway == "translate" else self.provider
+
+    @property
+    def choices(self) -> int:
+        """How many answers the stream has side by side."""
+        return 2 if self.answer == "choices" else 1
+
+    def fault(self, component: Component) -> Fault | None:
+        """What is broken there."""
+        return next((fault for fault in self.faults if fault.component == component), None)
+
+
+TRANSLATED: Final = {"openai_chat": "anthropic", "anthropic": "openai_chat"}
+"""What a translating gateway makes of a format."""
+
+
+def writer(provider: str) -> Writer:
+    """A writer of this format."""
+    made: Writer = WRITERS[provider]()
+    return made
+
+
+def events(provider: str, name: str) -> list[Event]:
+    """The events of an answer as this provider writes it."""
+    return written(provider, answer(name))
+
+
+def written(provider: str, acts: list[Act]) -> list[Event]:
+    """The events that say these acts."""
+    pen = writer(provider)
+    return [event for act in acts for event in pen.write(act)]
+
+
+def place(provider: str, body: list[Event], where: str) -> int:
+    """The position of a place (`faults.PLACES`) among the events of a body; comments do not count.
+
+    Raises LookupError where the body has no such place.
+    """
+    whole = [event for event in body if not event.comment]
+    kinds = [
+        {act.kind for act in acts_of(provider, event.data) if act.text or act.kind not in CONTENT} for event in whole
+    ]
+    said = [i for i, kind in enumerate(kinds) if kind & CONTENT]
+    wanted = {"finish": "finish", "terminator": "terminal"}.get(where)
+    found = [i for i, kind in enumerate(kinds) if wanted in kind] if wanted else said
+    if not found:
+        raise LookupError(f"no {where} here")
+    return found[{"first": 0, "middle": len(found) // 2}.get(where, -1)]
+
+
+@dataclass
+class Notebook:
+    """The truth of one stream, written by those who do it; several threads write."""
+
+    key: str
+    scenario: Scenario
+    deeds: list[Deed] = field(default_factory=list)
+    before: dict[str, list[str]] = field(default_factory=dict)
+    after: dict[str, list[str]] = field(default_factory=dict)
+    passed: dict[str, list[Event]] = field(default_factory=dict)
+    """Component → the events that came out of it."""
+    ends: set[str] = field(default_factory=set)
+    """What ended where: source.cut, gateway.raise, client.break, …"""
+    stream: str = ""
+    read: int = 0
+    """Events that the gateway has read."""
+    taken: int = 0
+    """Events that the client's code was given."""
+    left: asyncio.Event = field(default_factory=asyncio.Event)
+    """The client, or the gateway, has stopped by itself."""
+    notes: set[str] = field(default_factory=set)
+    error: str = ""
+    stopped: set[str] = field(default_factory=set)
+    """Components behind which somebody stopped by himself."""
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        if self.scenario.waits:
+            self.stopped.update(COMPONENTS)
+
+    def did(self, deed: Deed) -> None:
+        """Write down a deed."""
+        with self._lock:
+            self.deeds.append(deed)
+
+    def came(self, component: str, tokens: list[str]) -> None:
+        """These went into a component."""
+        self.before.setdefault(component, []).extend(tokens)
+
+    def went(self, component: str, tokens: list[str]) -> None:
+        """These came out of it."""
+        self.after.setdefault(component, []).extend(tokens)
+
+    def out(self, component: str, event: Event) -> None:
+        """This event came out of a component."""
+        self.passed.setdefault(component, []).append(event)
+
+    def passages(self, components: tuple[Component, ...]) -> tuple[Passage, ...]:
+        """What went in and out, of those components that noted anything."""
+        return tuple(
+            Passage(name, tuple(self.before.get(name, ())), tuple(self.after.get(name, ())), name in self.stopped)
+            for name in components
+            if name in self.before or name in self.after
+        )
+
+
+def _styled(style: Style) -> str:
+    plain = PLAIN
+    names = {name: getattr(style, name) for name in ("newline", "space", "bom", "comments", "multiline", "cut")}
+    return ",".join(f"{name}={value!r}" for name, value in names.items() if value != getattr(plain, name))

@@ -1,0 +1,112 @@
+"""What truly became of a stream, from the notebook: who ended it and how, and which points testify."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bench.truth.labels import Ended
+from streamwitness.semconv import Point
+
+from .acts import Event
+from .readers import acts_of, has_error, is_complete
+from .scenario import Notebook
+
+_SETUPS: Final[dict[str, tuple[Point, ...]]] = {
+    "both": ("ingress", "egress", "wire", "parsed"),
+    "no_ingress": ("egress", "wire", "parsed"),
+    "client": ("wire", "parsed"),
+    "gateway": ("ingress", "egress"),
+}
+"""Who is instrumented → the points that testify, without `applied`."""
+
+_CLIENT: Final = {
+    "client.break": "client_cancelled",
+    "client.close": "client_cancelled",
+    "client.cancel": "client_cancelled",
+    "client.timeout": "client_timeout",
+    "client.abort": "client_reducer_abort",
+    "parser.raise": "client_parser_abort",
+}
+
+_SOURCE: Final = {
+    "source.cut": "upstream_truncated",
+    "source.break": "upstream_truncated",
+    "source.reset": "upstream_truncated",
+    "source.timeout": "upstream_timeout",
+    "source.error": "upstream_error",
+    "source.unfinished": "protocol_violation",
+}
+
+_SILENT: Final = {"genai", "gateway"}
+
+
+def expected(notes: Notebook) -> frozenset[Point]:
+    """The points that are to testify."""
+    scenario = notes.scenario
+    points = frozenset(_SETUPS[scenario.setup])
+    reports = scenario.client != "genai" and scenario.setup != "gateway"
+    return points | {"applied"} if reports else points
+
+
+def ended(notes: Notebook) -> Ended:
+    """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
+    ending, by = _ended(notes)
+    return Ended(frozenset({ending}), by)
+
+
+def _ended(notes: Notebook) -> tuple[str, str | None]:
+    client = next((_CLIENT[end] for end in sorted(notes.ends) if end in _CLIENT), None)
+    source = _source(notes)
+    if client is not None:  # the provider waited for it: nothing was complete by then
+        return client, "client"
+    if _whole(notes, "transport"):
+        broken = source if source is not None and not _whole(notes, "source") else None
+        return (broken, "source") if broken is not None else ("completed", "source")
+    if _failed(notes, "transport"):
+        return _error(notes, source)
+    if source is not None and not _whole(notes, "gateway") and not _lost_below(notes):
+        return source, "source"
+    if any(end.startswith("transport.") for end in notes.ends) or _whole(notes, "gateway"):
+        return "network_lost", "transport"
+    if "gateway.raise" in notes.ends:
+        return "gateway_error", "gateway"
+    return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
+
+
+def _source(notes: Notebook) -> str | None:
+    """How the source failed the stream, if it did."""
+    told = next((_SOURCE[end] for end in sorted(notes.ends) if end in _SOURCE), None)
+    if told is not None:
+        return told
+    if _failed(notes, "source"):
+        return "upstream_error"
+    return None
+
+
+def _error(notes: Notebook, source: str | None) -> tuple[str, str]:
+    """An error reached the client: whose is it?"""
+    if source is not None:
+        return source, "source"
+    return "gateway_error", "gateway"
+
+
+def _lost_below(notes: Notebook) -> bool:
+    """Whether the network broke off before the source's end could be told."""
+    return any(end.startswith("transport.") for end in notes.ends)
+
+
+def _whole(notes: Notebook, component: str) -> bool:
+    provider = notes.scenario.provider if component == "source" else notes.scenario.out
+    return is_complete(provider, _out(notes, component), choices=notes.scenario.choices)
+
+
+def _failed(notes: Notebook, component: str) -> bool:
+    provider = notes.scenario.provider if component == "source" else notes.scenario.out
+    return has_error(provider, _out(notes, component))
+
+
+def _out(notes: Notebook, component: str) -> list[Event]:
+    return notes.passed.get(component, [])
+
+
+__all__ = ["acts_of", "ended", "expected"]

@@ -1,0 +1,223 @@
+"""What gateways do with events, sans-IO: hand on, print anew, translate, merge; honest and with a fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from bench.truth.labels import Deed
+
+from .acts import DONE, Act, Event
+from .faults import Fault, Injector, generic
+from .readers import acts_of, tokens
+from .scenario import Notebook, Scenario, events, place, writer, written
+from .upstream import altered
+
+
+class Work(Protocol):
+    """One answer's events on their way through a gateway."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """What goes out for what came in."""
+
+    def finish(self) -> list[Event]:
+        """What goes out at the upstream's end."""
+
+
+class Pass:
+    """Hands on the bytes as they came."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """See `Work`."""
+        return [event]
+
+    def finish(self) -> list[Event]:
+        """See `Work`."""
+        return []
+
+
+class Reprint(Pass):
+    """Prints the JSON anew: other spaces, other escapes, members in another order. Comments go."""
+
+    def feed(self, event: Event) -> list[Event]:
+        """See `Work`."""
+        if event.comment:
+            return []
+        try:
+            data = event.data if event.data == DONE else json.dumps(json.loads(event.data), sort_keys=True)
+        except ValueError:
+            return [Event(event.name, event.data)]
+        return [Event(event.name, data)]
+
+
+class Translate:
+    """Writes what an event says in another format."""
+
+    def __init__(self, source: str, target: str) -> None:
+        self._source, self._pen = source, writer(target)
+
+    def feed(self, event: Event) -> list[Event]:
+        """See `Work`."""
+        if event.comment:
+            return []
+        return [made for act in acts_of(self._source, event.data) for made in self._pen.write(act)]
+
+    def finish(self) -> list[Event]:
+        """See `Work`."""
+        return []
+
+
+WORKS: Final = {"pass": Pass, "reprint": Reprint, "buffer": Pass, "chunked": Pass, "failover": Pass, "read_on": Pass}
+"""Gateway → its work; `translate` is made for its formats."""
+
+
+def work(scenario: Scenario) -> Work:
+    """The honest work of this scenario's gateway."""
+    if scenario.gateway == "translate":
+        return Translate(scenario.provider, scenario.out)
+    return WORKS[scenario.gateway]()
+
+
+def honest(scenario: Scenario, body: Iterable[Event]) -> list[Event]:
+    """What an honest gateway of this sort makes of a whole body."""
+    done = work(scenario)
+    return [*(made for event in body for made in done.feed(event)), *done.finish()]
+
+
+class GatewayFault(Exception):
+    """What a broken gateway's code raises."""
+
+
+class Broken:
+    """A gateway's work with its fault in it; notes what an honest one would have sent, and what went out."""
+
+    def __init__(self, notes: Notebook) -> None:
+        self.over = False
+        """The gateway ends its answer here, as if that were the end."""
+        self.error: Exception | None = None
+        """What its code raises here."""
+        scenario = notes.scenario
+        self._notes, self._out, self._work = notes, scenario.out, work(scenario)
+        self._fault = scenario.fault("gateway")
+        self._count, self._at = 0, -1
+        self._last: Event | None = None
+        self._injector: Injector[Event] | None = None
+        if self._fault is not None:
+            sent = honest(scenario, events(scenario.provider, scenario.answer))
+            self._at = place(self._out, sent, self._fault.where)
+            if generic(self._fault):
+                self._injector = Injector(
+                    self._fault, self._at, notes.did, alter=lambda event: altered(self._out, event)._replace(raw=b""),
+                    invent=lambda event: invented(self._out, event),
+                )  # fmt: skip
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        """What goes out for what came in; nothing any more once it is `over`."""
+        for made in self._work.feed(event):
+            yield from self._passing(made)
+
+    def finish(self) -> Iterator[Event]:
+        """What goes out at the end."""
+        for made in self._work.finish():
+            yield from self._passing(made)
+        if self._injector is not None:
+            yield from self._sent(self._injector.finish())
+
+    def _passing(self, event: Event) -> list[Event]:
+        if event.comment:
+            return [] if self.over else [event]
+        self._notes.came("gateway", tokens(self._out, [event]))
+        if self.over:
+            return []
+        position, self._count = self._count, self._count + 1
+        if self._injector is not None:
+            made = self._injector.feed(event)
+            if self._injector.over:
+                self._ended("cut")
+            return self._sent(made)
+        return self._sent(self._by_hand(event, position, self._fault) if self._fault is not None else [event])
+
+    def _sent(self, made: list[Event]) -> list[Event]:
+        for event in made:
+            if not event.comment:
+                self._notes.went("gateway", tokens(self._out, [event]))
+            self._notes.out("gateway", event)
+        return made
+
+    def _by_hand(self, event: Event, position: int, fault: Fault) -> list[Event]:
+        if fault.how == "swallow_error":
+            return self._swallowing(event, position)
+        if fault.how == "dedupe":
+            return self._deduped(event, position)
+        inside = self._at <= position < self._at + fault.length
+        if fault.how == "merge":
+            return self._merging(event, position)
+        if not inside:
+            return [event]
+        return self._once(event, position, fault.how)
+
+    def _once(self, event: Event, position: int, how: str) -> list[Event]:
+        if how == "malform":
+            self._did("malform", position)
+            return [event._replace(data=event.data[: len(event.data) * 2 // 3], raw=b"")]
+        self._did("cut", position)
+        self._ended(how)
+        if how == "raise":
+            self.error = GatewayFault("this gateway's code is broken here")
+            return []
+        if how == "cut_and_terminate":
+            self._did("invent", position)
+            return terminator(self._out)
+        return written(self._out, [Act("error", "bad gateway")]) if how == "error" else []
+
+    def _swallowing(self, event: Event, position: int) -> list[Event]:
+        if not any(act.kind == "error" for act in acts_of(self._out, event.data)):
+            return [event]
+        self._did("swallow", position)
+        return []
+
+    def _deduped(self, event: Event, position: int) -> list[Event]:
+        same = self._last is not None and event.data == self._last.data and bool(tokens(self._out, [event]))
+        self._last = event
+        if same:
+            self._did("drop", position)
+        return [] if same else [event]
+
+    def _merging(self, event: Event, position: int) -> list[Event]:
+        """Two texts become one, and the last letter of the first is lost between them."""
+        if position == self._at:
+            self._last = event
+            return []
+        if self._last is None:
+            return [event]
+        first, self._last = self._last, None
+        acts = [*acts_of(self._out, first.data), *acts_of(self._out, event.data)]
+        if len(acts) != 2 or acts[0].kind != acts[1].kind or acts[0].choice != acts[1].choice:  # nothing to merge
+            return [first, event]
+        self._did("merge", self._at)
+        joined = acts[0].text.rstrip()[:-1] + acts[1].text
+        return [event._replace(data=event.data.replace(acts[1].text, joined, 1), raw=b"")]
+
+    def _ended(self, how: str) -> None:
+        """It sends no more by its own will, whatever it has read."""
+        self.over = True
+        self._notes.ends.add(f"gateway.{how}")
+        self._notes.stopped.add("gateway")
+
+    def _did(self, act: str, *at: int) -> None:
+        self._notes.did(Deed("gateway", act, at))
+
+
+def terminator(provider: str) -> list[Event]:
+    """A finish and an end as if all were well."""
+    acts = (Act("finish", "stop"), Act("terminal"))
+    return written(provider, list(acts))
+
+
+def invented(provider: str, model: Event) -> list[Event]:
+    """An event like the model, with words that nobody said."""
+    for act in acts_of(provider, model.data):
+        if act.text and act.kind in ("text", "reason", "refusal", "args"):
+            return [model._replace(data=model.data.replace(act.text, "mistletoe ", 1), raw=b"")]
+    return []
