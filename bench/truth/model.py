@@ -163,7 +163,7 @@ def _reduced(rng: Random, events: Sequence[Event], count: int, deeds: list[Deed]
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """A way to end: which points it cuts, what each then says, and the ending that this is.
 
     `cut` names the first point that has less than the one before it; "" where all is passed on. Points behind it have
@@ -177,31 +177,36 @@ class _End:
     act: tuple[Component, str] | None = None
     error: bool = False
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the client stopped by itself."""
+        return self.ends[2] in _OWN
 
-ENDS: Final[dict[str, _End]] = {
-    "complete": _End("completed", "source", "", ("eof", "eof", "eof", "eof", "eof")),
-    "at the terminal": _End("completed", "source", "", ("eof", "eof", *("stopped_at_terminal",) * 3)),
-    "source cuts": _End("upstream_truncated", "source", "ingress", ("eof",) * 5, ("source", "cut")),
-    "source resets": _End(
+
+ENDS: Final[dict[str, End]] = {
+    "complete": End("completed", "source", "", ("eof", "eof", "eof", "eof", "eof")),
+    "at the terminal": End("completed", "source", "", ("eof", "eof", *("stopped_at_terminal",) * 3)),
+    "source cuts": End("upstream_truncated", "source", "ingress", ("eof",) * 5, ("source", "cut")),
+    "source resets": End(
         "upstream_truncated", "source", "ingress", ("reset", "raised", "reset", "reset", "reset"), ("source", "cut")
     ),
-    "source errs": _End(
+    "source errs": End(
         "upstream_error", "source", "ingress", ("eof", "eof", "eof", "raised", "raised"), ("source", "cut"), error=True
     ),
-    "gateway cuts": _End("gateway_truncated", "gateway", "egress", ("eof",) * 5, ("gateway", "cut")),
-    "gateway raises": _End(
+    "gateway cuts": End("gateway_truncated", "gateway", "egress", ("eof",) * 5, ("gateway", "cut")),
+    "gateway raises": End(
         "gateway_error", "gateway", "egress", ("cancelled", "raised", *("protocol_error",) * 3),
     ),
-    "gateway is stopped": _End(
+    "gateway is stopped": End(
         "gateway_shutdown", "gateway", "egress", ("cancelled", "shutdown", "reset", "reset", "reset"),
     ),
-    "transport resets": _End(
+    "transport resets": End(
         "network_lost", "transport", "wire", ("eof", "eof", *("reset",) * 3), ("transport", "cut")
     ),
-    "transport ends early": _End("network_lost", "transport", "wire", ("eof",) * 5, ("transport", "cut")),
-    "client cancels": _End("client_cancelled", "client", "wire", ("cancelled", "disconnected", *("cancelled",) * 3)),
-    "client waits no longer": _End("client_timeout", "client", "wire", ("eof", "disconnected", *("timeout",) * 3)),
-    "client leaves": _End("client_abandoned", "client", "wire", ("eof", "eof", *("abandoned",) * 3)),
+    "transport ends early": End("network_lost", "transport", "wire", ("eof",) * 5, ("transport", "cut")),
+    "client cancels": End("client_cancelled", "client", "wire", ("cancelled", "disconnected", *("cancelled",) * 3)),
+    "client waits no longer": End("client_timeout", "client", "wire", ("eof", "disconnected", *("timeout",) * 3)),
+    "client leaves": End("client_abandoned", "client", "wire", ("eof", "eof", *("abandoned",) * 3)),
 }  # fmt: skip
 """Name → what happens. The last three are a client's own stop: what came later is nobody's loss."""
 
@@ -233,7 +238,7 @@ _ID: Final = ((RESPONSE_ID, "one"),)
 _Seen = dict[Point, list[Event]]
 
 
-def _seen(rng: Random, start: list[Event], end: _End, guilty: Sequence[Component], deeds: list[Deed]) -> _Seen:
+def _seen(rng: Random, start: list[Event], end: End, guilty: Sequence[Component], deeds: list[Deed]) -> _Seen:
     def count(who: Component) -> int:
         return rng.randint(1, 2) if who in guilty else 0
 
@@ -253,7 +258,7 @@ def _delivered(wire: Sequence[Event]) -> list[Event]:
     return [event for event in handed_on(wire) if not event.parts & ERROR]
 
 
-def _cut(rng: Random, events: list[Event], end: _End, point: str, deeds: list[Deed]) -> list[Event]:
+def _cut(rng: Random, events: list[Event], end: End, point: str, deeds: list[Deed]) -> list[Event]:
     """What is left where this point is the one that ends early: before the finish, so that it shows."""
     if end.cut != point or not events:
         return events
@@ -264,9 +269,9 @@ def _cut(rng: Random, events: list[Event], end: _End, point: str, deeds: list[De
     return events[:at]
 
 
-def _passages(seen: _Seen, end: _End) -> tuple[Passage, ...]:
+def _passages(seen: _Seen, end: End) -> tuple[Passage, ...]:
     """What went into and came out of each component, in the digests that the comparison of its two points goes by."""
-    stopped = end.ends[2] in _OWN
+    stopped = end.stopped
     raised = stopped or end.error  # an error in the answer reaches the application as an exception
     broke = end.ends[1] in ("raised", "shutdown", "disconnected")
     reported = {event.of for event in seen["applied"]}  # what says nothing may be reported or not
@@ -293,14 +298,14 @@ def _bytes(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(f"{event.text} {event.parts}" for event in events)
 
 
-def _ended(seen: _Seen, end: _End, setup: frozenset[Point]) -> Ended:
+def _ended(seen: _Seen, end: End, setup: frozenset[Point]) -> Ended:
     """The ending, as it can be known: only where the whole path testified and no fault took the end away."""
     if setup != frozenset(_POINTS) or any(_finish(seen[p]) != _finish(seen["ingress"]) for p in _POINTS[1:]):
         return Ended(frozenset(), None) if end.cut == "" or setup != frozenset(_POINTS) else _known(seen, end)
     return _known(seen, end)
 
 
-def _known(seen: _Seen, end: _End) -> Ended:
+def _known(seen: _Seen, end: End) -> Ended:
     before = {"ingress": "ingress", "egress": "ingress", "wire": "egress", "": "applied"}[end.cut]
     if end.cut in ("egress", "wire") and not _finish(seen[before]):  # type: ignore[index]
         return Ended(frozenset(), None)
@@ -315,7 +320,7 @@ def _finish(events: Sequence[Event]) -> bool:
     return any(event.text == 900_000 for event in events)
 
 
-def _blocks(rng: Random, seen: _Seen, end: _End, setup: frozenset[Point]) -> list[Block]:
+def _blocks(rng: Random, seen: _Seen, end: End, setup: frozenset[Point]) -> list[Block]:
     low, high = rng.choice(((1, 3), (2, 16), (6, 16), (512, 512)))
     ends = dict(zip(_POINTS, end.ends, strict=True))
     terminal = bool(seen["wire"][-1:]) and bool(seen["wire"][-1].parts & TERMINAL)
@@ -341,7 +346,7 @@ def attempts(rng: Random, name: str) -> Trial:
     for i in range(len(answers) - 1):
         answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
     elsewhere = rng.random() < 0.2
-    right = answer(words(rng, rng.randint(1, 30), 200_000)) if elsewhere else list(answers[-1])
+    right = answer(word + 300_000 for word in words(rng, rng.randint(1, 30))) if elsewhere else list(answers[-1])
     if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
         right = [*answers[0], *right]
     deeds: list[Deed] = []

@@ -231,6 +231,7 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score) -> 
         or trial.deeds[0].act != "drop"
         or len(trial.deeds[0].at) != 1
         or trial.provider != "model"
+        or "recut" in trial.notes  # its positions are of other units
     ):
         return
     deed = trial.deeds[0]

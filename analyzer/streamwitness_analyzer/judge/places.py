@@ -50,7 +50,11 @@ def same(position: int) -> tuple[int, bool]:
 
 
 def back(before: View, after: View, intact: bool) -> Mapper:
-    """How positions at `after` stand at `before`: through equal neighbours, else clamped to the unchanged ones."""
+    """How positions at `after` stand at `before`: through equal neighbours, else clamped to the unchanged ones.
+
+    On an intact hop a point may only leave out what says nothing, so that an event stands as far behind its neighbour
+    as it does here, or a little further.
+    """
     if intact and before.axis == "payload":
         return same
     pairs = _pairs(before, after, intact)
@@ -60,7 +64,8 @@ def back(before: View, after: View, intact: bool) -> Mapper:
         at = bisect_left(known, position)
         if at < len(known) and known[at] == position:
             return pairs[at][0], True
-        return (pairs[at - 1][0] + 1 if at else 0), False
+        there, here = pairs[at - 1] if at else (-1, -1)
+        return there + (position - here if intact else 1), False
 
     return mapped
 

@@ -15,6 +15,8 @@ from .envelope import lost_finish, made_up_finish, proper
 from .parts import all_slots, first_difference, may_go_on_behind_terminal, same_slots
 from .view import View
 
+_BOUNDS: Final = LOSSES | {"extra", "mismatch"}
+"""Kinds that may rest on counts alone."""
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
@@ -61,7 +63,12 @@ def _is_recut(changes: Sequence[Change], crossing: Crossing) -> bool:
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
     )
-    return (new and (gone or not crossing.peer)) or unknown
+    return (new and (gone or not crossing.peer)) or unknown or any(_only_counted(change) for change in changes)
+
+
+def _only_counted(change: Change) -> bool:
+    """Whether lost rows leave nothing but numbers of events, which a gateway that joins or splits them changes, too."""
+    return change.kind in _BOUNDS and not change.values and not change.exact
 
 
 def _has_content(change: Change, view: View) -> bool:
