@@ -60,6 +60,7 @@ def encode(columns: Mapping[str, Sequence[int]], count: int) -> bytes:
 def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
     """Decode `stream.rows`, or `only` these columns; raises RowsError unless each holds exactly `count` rows.
 
+    All of it is checked only where all is asked for.
     Unknown tags are skipped. A run-length column never expands beyond `count`, so the result is bounded by it.
     """
     if not data or data[0] != _VERSION:
@@ -77,6 +78,8 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
             if name in rows:
                 raise RowsError(f"column {name!r} stands twice")
             rows[name] = _decode_column(name, width, data[at : at + length], count)
+            if len(rows) == len(only) and only is not COLUMNS:
+                break
         at += length
     return rows
 

@@ -113,7 +113,7 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
     there = grid.places[step.before.recorder]
     row = [letter if letter in "xuc? " else "" for letter in grid.rows[step.before.recorder]]
     same = _as_sent(path, step)
-    where = _copied(step, row, there, same) if same is not None else _paired(path, step, row, there)
+    where = _copied(step, row, there, same) if same is not None else _paired(step, row, there)
     _mark_absent(path, step, row, there)
     grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
     if step.after.point != "applied":
@@ -128,16 +128,18 @@ def _copied(step: Step, row: list[str], there: Sequence[int | None], same: int) 
     return [*there[:same], *[None] * (step.after.events - same)]
 
 
-def _paired(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> list[int | None]:
+def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int | None]:
     """The same, where each event has to be found."""
-    pairs, displaced = _pairs(path, step)
+    by_name = step.after.point == "applied"
+    a, b = ([], []) if by_name else (_tokens(step.before, step), _tokens(step.after, step))
+    pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
     where: list[int | None] = [None] * step.after.events
     for p, q in pairs:
         column = there[p] if p < len(there) else None
         where[q] = column
         if column is not None:
             row[column] = "m" if q in displaced else "o"
-    for p, q, letter in _in_its_place(step, pairs):
+    for p, q, letter in _in_its_place(step, pairs, a, b):
         column = there[p] if p < len(there) else None
         if column is not None:
             where[q], row[column] = column, letter
@@ -194,12 +196,8 @@ def _insert_new(grid: _Grid, step: Step) -> None:
 # --------------------------------------------------------------------------- which event is which
 
 
-def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
+def _pairs(a: Sequence[object], b: Sequence[object]) -> tuple[Pairs, set[int]]:
     """Positions at both points of the same event, and those after that are there but displaced."""
-    if step.after.point == "applied":
-        named, displaced = _named_pairs(step)
-        return named, displaced if step.hop.status != "intact" else set()  # what it put right stands in its place
-    a, b = _tokens(step.before, step), _tokens(step.after, step)
     pairs = matching(a, b)
     if pairs is None:
         same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -208,12 +206,11 @@ def _pairs(path: Path, step: Step) -> tuple[Pairs, set[int]]:
     return sorted(pairs + moved, key=lambda pair: pair[1]), {q for _, q in moved}
 
 
-def _in_its_place(step: Step, pairs: Pairs) -> list[tuple[int, int, str]]:
+def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[object]) -> list[tuple[int, int, str]]:
     """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
     if step.after.point == "applied" or step.hop.status != "faulty":
         return []
     changed = any(change.kind in _CHANGED for change in step.hop.changes)
-    a, b = _tokens(step.before, step), _tokens(step.after, step)
     out: list[tuple[int, int, str]] = []
     for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
         here, there = range(p + 1, p_end), range(q + 1, q_end)
@@ -266,6 +263,7 @@ def _moved(a: Sequence[object], b: Sequence[object], pairs: Pairs) -> Pairs:
 
 
 def _named_pairs(step: Step) -> tuple[Pairs, set[int]]:
+    """The same at `applied`, where each row says which event it is about."""
     naming = read(step.after)
     good = {p for p, results in naming.results.items() if results[-1] in USED and p != MISSING}
     seen, pairs, late, highest = set(), [], set(), -1
@@ -276,4 +274,4 @@ def _named_pairs(step: Step) -> tuple[Pairs, set[int]]:
             if position < highest:
                 late.add(q)
             highest = max(highest, position)
-    return pairs, late
+    return pairs, late if step.hop.status != "intact" else set()  # what it put right stands in its place

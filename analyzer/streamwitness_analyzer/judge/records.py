@@ -116,7 +116,9 @@ class Record:
 
     def told(self, key: str) -> object:
         """The last value told for an attribute outside the contract (`gen_ai.*`, …)."""
-        for block in (*((self.closing,) if self.closing else ()), *reversed(self.blocks)):
+        if self.closing is not None and (value := self.closing.extra.get(key)) is not None:
+            return value
+        for block in reversed(self.blocks):
             if (value := block.extra.get(key)) is not None:
                 return value
         return None
