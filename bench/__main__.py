@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from . import framing, hooks, imports, memory, recording, server_side, sizes
+from . import framing, hooks, imports, judging, memory, recording, server_side, sizes
 from .measure import FULL, QUICK, Figure, Scale
 
 SECTIONS: Final[dict[str, Callable[[Scale], list[Figure]]]] = {
@@ -20,6 +20,7 @@ SECTIONS: Final[dict[str, Callable[[Scale], list[Figure]]]] = {
     "framing": framing.figures,
     "hooks": hooks.figures,
     "server": server_side.figures,
+    "judging": judging.figures,
 }
 _COLUMNS: Final = (52, 12, 24, 38, 9, 9)
 """Widths: figure, value, unit, peer, ratio, target; what is met follows."""

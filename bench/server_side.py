@@ -1,25 +1,21 @@
-"""How many events the collector takes in and the judge looks at in a second of CPU."""
+"""How many events the collector takes in in a second of CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 
-from streamwitness.blocks import Block
 from streamwitness.export.span import SpanMaker
-from streamwitness.recorder import new_id
 from streamwitness.semconv import MAX_BLOCK_ROWS
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
-from streamwitness_analyzer.judge import judge
 from streamwitness_collector.config import CollectorSettings
 from streamwitness_collector.otlp import take
 
-from . import ordinary, sizes
+from . import ordinary
 from .measure import Figure, Scale, cpu
 
 _REQUESTS: Final = {
@@ -51,31 +47,11 @@ def _take(body: bytes, times: int, events: int) -> int:
     return times * events
 
 
-def _healthy(streams: int) -> list[list[Block]]:
-    """Blocks of healthy streams at all five points."""
-    gateway, client = sizes.blocks()
-    return [[replace(block, stream=new_id() * 2) for block in (*gateway, *client)] for _ in range(streams)]
-
-
-def _judge(streams: Sequence[Sequence[Block]]) -> int:
-    """Judge healthy streams; the number of events looked at, at all points."""
-    events = 0
-    for blocks in streams:
-        verdict = judge(blocks, settled=True)
-        if verdict["integrity"] != "intact":
-            raise ValueError(verdict["headline"])
-        events += sum(block.row_count for block in blocks)
-    return events
-
-
 def figures(scale: Scale) -> list[Figure]:
-    """Events a CPU second: taking requests apart (without HTTP and Kafka), and judging healthy streams."""
+    """Events a CPU second: taking requests apart, without HTTP and Kafka."""
     times = max(1, scale.events // 200)
-    streams = _healthy(max(1, scale.events // 100))
-    runs: dict[str, Callable[[], int]] = {"judge": partial(_judge, streams)}
+    runs: dict[str, Callable[[], int]] = {}
     for name, (rows, blocks) in _REQUESTS.items():
         runs[name] = partial(_take, _request(rows, blocks), times, rows * blocks)
     spent = cpu(runs, scale.rounds)
-    out = [Figure(f"collector: {name}", 1e6 / spent[name], "events / CPU s") for name in _REQUESTS]
-    out.append(Figure("judging healthy streams of 60", 1e6 / spent["judge"], "events × points / CPU s"))
-    return out
+    return [Figure(f"collector: {name}", 1e6 / spent[name], "events / CPU s") for name in _REQUESTS]

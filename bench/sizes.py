@@ -49,43 +49,52 @@ _POINTS = ("ingress", "egress", "wire", "parsed", "applied")
 _NOT_PARSED = sc.TERMINAL
 
 
-def blocks(count: int = ordinary.STREAM_EVENTS) -> tuple[list[Block], list[Block]]:
-    """The blocks of one healthy stream at all five points: the gateway's and the client's."""
+def blocks(count: int = ordinary.STREAM_EVENTS, lost_before: sc.Point | None = None) -> tuple[list[Block], list[Block]]:
+    """The blocks of one stream at all five points: the gateway's and the client's.
+
+    It is healthy, or loses the event in its middle on the way to one of the points.
+    """
     identity = Identity.new()
     gateway, client = MemorySink(), MemorySink()
     events = ordinary.stream(count)
-    _gateway(Witness(identity, gateway, expected=("ingress", "egress", "wire", "parsed")), events)
-    _client(Witness(identity, client, expected=("wire", "parsed", "applied", "egress")), events)
+    lacking = frozenset(sc.POINTS[sc.POINTS.index(lost_before) :] if lost_before is not None else ())
+    _gateway(Witness(identity, gateway, expected=("ingress", "egress", "wire", "parsed")), events, lacking)
+    _client(Witness(identity, client, expected=("wire", "parsed", "applied", "egress")), events, lacking)
     return gateway.blocks, client.blocks
 
 
-def _gateway(witness: Witness, events: Sequence[ordinary.Event]) -> None:
+def _gateway(witness: Witness, events: Sequence[ordinary.Event], lacking: frozenset[sc.Point]) -> None:
     clock = _Clock(len(events), seed=2)
     witness.clock = clock
     ingress = witness.body("ingress", path="/v1/chat/completions", content_type="text/event-stream", leg=0)
     egress = witness.body("egress", path="/v1/chat/completions", content_type="text/event-stream")
     egress.on_event = lambda _frame, _reading: (0, ingress.recorder.events)
-    for event in events:
+    for i, event in enumerate(events):
         ingress.feed(event.wire)
-        egress.feed(event.wire)
+        if "egress" not in lacking or i != len(events) // 2:
+            egress.feed(event.wire)
         clock.step()
     ingress.close("eof")
     egress.close("eof", legs=(ingress.recorder.id,))
 
 
-def _client(witness: Witness, events: Sequence[ordinary.Event]) -> None:
+def _client(witness: Witness, events: Sequence[ordinary.Event], lacking: frozenset[sc.Point]) -> None:
     clock = _Clock(len(events), seed=3)
     witness.clock = clock
     wire = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream", client="openai")
     parsed = witness.recorder("parsed", delivers=sc.ALL_PARTS & ~_NOT_PARSED, client="openai")
     applied = witness.recorder("applied", of="parsed")
-    for event in events:
-        wire.feed(event.wire)
+    for i, event in enumerate(events):
+        gone = lacking if i == len(events) // 2 else frozenset()
         parts, pieces = event.reading
+        if "wire" not in gone:
+            wire.feed(event.wire)
         if not parts & _NOT_PARSED:
             of = parsed.events
-            parsed.event(clock(), 0, parts, pieces)
-            applied.event(clock(), 0, parts, pieces, of=of, result=sc.RESULT["applied"])
+            if "parsed" not in gone:
+                parsed.event(clock(), 0, parts, pieces)
+            if "applied" not in gone:
+                applied.event(clock(), 0, parts, pieces, of=of, result=sc.RESULT["applied"])
         clock.step()
     wire.close("stopped_at_terminal")
     for recorder in (parsed, applied):
