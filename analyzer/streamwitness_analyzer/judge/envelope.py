@@ -98,7 +98,7 @@ def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
 def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, broken: bool) -> tuple[Change, ...]:
     """Findings in what is not counted among judged events. `broken`: whether broken events are told already."""
     of_events = [] if broken else broken_events(legs, egress)
-    return (*of_events, *invented_terminal(legs, egress), *swallowed_error(leg, egress))
+    return (*of_events, *invented_terminal(legs, egress), *swallowed_error(legs, leg, egress))
 
 
 def invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
@@ -120,17 +120,26 @@ def _half_terminal(leg: Record) -> bool:
     return 0 < pending(leg) <= _TERMINATOR_BYTES
 
 
-def swallowed_error(leg: Record, egress: Record) -> list[Change]:
-    """An error of the leg that feeds the answer, and an answer that ends as if there had been none."""
+def swallowed_error(legs: Sequence[Record], leg: Record, egress: Record) -> list[Change]:
+    """An error of the leg that feeds the answer, and an answer that ends as if there had been none.
+
+    A gateway that asked again swallowed nothing, though it was given nothing: what it sent is what it had.
+    """
     if not leg.part("error") or egress.part("error") or egress.end != "eof" or tells_error(egress):
         return []
-    if may_go_on_behind_terminal(leg):
+    if may_go_on_behind_terminal(leg) or _asked_again(legs, leg):
         return []
     places = positions_with(leg, 0, error=True)
     last = max(0, leg.events - 1)
     span = (places[0], places[-1]) if places else (last, last)
     note = "an error was swallowed"
     return [Change("gap", leg.part("error"), True, "before", span, span, bool(places), note=note, proof=_PROOF)]
+
+
+def _asked_again(legs: Sequence[Record], leg: Record) -> bool:
+    """Whether a later response brought no content and no error: a fallback that had nothing to add."""
+    later = legs[legs.index(leg) + 1 :]
+    return any(not (other.total("content") or other.part("error")) for other in later)
 
 
 def broken_events(legs: Sequence[Record], egress: Record) -> list[Change]:

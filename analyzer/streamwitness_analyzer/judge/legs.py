@@ -26,14 +26,11 @@ def replaced(legs: Sequence[Record], feeding: Record | None) -> tuple[Record, ..
     return tuple(leg for leg in legs[:-1] if leg is not feeding and not leg.complete)
 
 
-def equal_leg(legs: Sequence[Record], egress: Record) -> Record | None:
-    """The last leg whose judged events are the answer's, all of them in order. Empty answers are all alike."""
+def equal_legs(legs: Sequence[Record], egress: Record) -> list[Record]:
+    """Legs whose judged events are the answer's, all of them in order, the last first. Empty answers are all alike."""
     after = View(egress, "semantic")
-    for leg in reversed(legs) if after.n or len(legs) == 1 else ():
-        before = View(leg, "semantic")
-        if before.digests and after.digests and (before.n, before.o) == (after.n, after.o):
-            return leg
-    return None
+    views = [View(leg, "semantic") for leg in reversed(legs)] if after.n or len(legs) == 1 else []
+    return [v.record for v in views if v.digests and after.digests and (v.n, v.o) == (after.n, after.o)]
 
 
 def related(before: View, after: View) -> bool:

@@ -163,11 +163,16 @@ def all_slots(record: Record) -> bool:
 
 
 def first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
-    """Content bytes between the last common mark that is equal and the first that differs."""
+    """Content bytes between the last common mark that is equal and the first that differs.
+
+    Each mark is over all content before it, so what lost blocks leave out only widens the range.
+    """
     a, b = _marks(leg), _marks(egress)
+    equal = 0
     for number in sorted(a.keys() & b.keys()):
         if a[number] != b[number]:
-            return (number * MARK_BYTES, (number + 1) * MARK_BYTES - 1)
+            return (equal, (number + 1) * MARK_BYTES - 1)
+        equal = (number + 1) * MARK_BYTES
     return None
 
 

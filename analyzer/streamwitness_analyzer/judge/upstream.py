@@ -18,9 +18,10 @@ from .crossing import Crossing, Edited, all_due, unproven
 from .declared import REASONS
 from .envelope import uncounted
 from .excuses import judge_leg
-from .legs import continued, equal_leg, explained_by, related, replaced, spliced
+from .legs import continued, equal_legs, explained_by, related, replaced, spliced
 from .parts import MISREAD, misframed
 from .records import Exchange, Record
+from .recut import same_content
 from .view import View
 
 _SHARED: Final = "several upstream attempts share the answer"
@@ -54,9 +55,8 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
         return Upstream(None, None)
     if reason := _not_held(legs, egress):
         return Upstream(last, unproven(reason), replaced(legs, last))
-    if (leg := equal_leg(legs, egress)) is not None:
-        intact = Hop("intact", prefix=View(egress, "semantic").n)
-        return _with_uncounted(Upstream(leg, intact, replaced(legs, leg)), legs, egress)
+    if equal := equal_legs(legs, egress):
+        return _equal(equal, legs, egress)
     found = _single(legs[0], egress) if len(legs) == 1 else _several(legs, egress)
     return _with_uncounted(found, legs, egress)
 
@@ -80,6 +80,13 @@ def _listed(legs: Sequence[Record], own: Sequence[str]) -> frozenset[str]:
     return frozenset(own).union(*further)
 
 
+def _equal(equal: Sequence[Record], legs: Sequence[Record], egress: Record) -> Upstream:
+    """Of attempts that say the same (a hedged pair, an echo) the answer is one that explains it without a fault."""
+    intact = Hop("intact", prefix=View(egress, "semantic").n)
+    found = [_with_uncounted(Upstream(leg, intact, replaced(legs, leg)), legs, egress) for leg in equal]
+    return next((one for one in found if one.hop is not None and one.hop.status == "intact"), found[0])
+
+
 def _single(leg: Record, egress: Record) -> Upstream:
     made = judge_leg(Crossing(leg, egress))
     return Upstream(leg, made.hop, recut=made.recut, edited=made.edited)
@@ -97,6 +104,10 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
         return replace(last, hop=unproven("no digests were recorded"))
     if after.n and continued(views, after):
         return replace(last, hop=Hop("intact", prefix=after.n), joined=True)
+    for leg in reversed(legs):
+        made = same_content(Crossing(leg, egress))
+        if made is not None and made.hop.status == "intact":
+            return Upstream(leg, made.hop, replaced(legs, leg), recut=True)
     feeding = [view for view in views if related(view, after)]
     if len(feeding) != 1:
         return last

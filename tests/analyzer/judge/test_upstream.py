@@ -124,19 +124,39 @@ def test_content_cut_otherwise_that_differs_is_altered_without_a_count_of_events
     assert (finding["kind"], finding["suspects"], finding["exact"]) == ("altered", ["gateway"], False)
 
 
-def test_content_marks_give_the_bytes_where_the_answer_differs() -> None:
-    """The first mark that differs, even where the rest was never sent."""
+def marks(first: int, *digests: int) -> bytes:
+    """Content marks of a block, from this number on."""
+    return b"".join(value.to_bytes(4, "little") for value in (first, *digests))
 
-    def marks(*digests: int) -> bytes:
-        return b"".join(value.to_bytes(4, "little") for value in (0, *digests))
 
+@pytest.mark.parametrize(
+    ("had", "has", "where"),
+    [
+        (marks(0, 1, 2, 3), marks(0, 1, 9), "content bytes 256–511"),
+        (marks(0, 1, 2, 3), marks(1, 9, 9), "content bytes 0–511"),
+        (marks(2, 3, 4), marks(0, 1, 2, 9), "content bytes 0–767"),
+        (marks(0, 1), marks(0, 9), "content bytes 0–255"),
+    ],
+    ids=["all marks", "the answer's first is lost", "the leg's first are lost", "at once"],
+)
+def test_content_marks_give_the_bytes_where_the_answer_differs(had: bytes, has: bytes, where: str) -> None:
+    """From the last mark that is equal to the first that differs, even where the rest was never sent."""
     blocks = path(ANSWER, [ANSWER[0], *(Event(5000 + i) for i in range(3)), *ANSWER[12:16]], None,
                   egress=How("egress", legs=(LEG,), end="disconnected"))  # fmt: skip
     for block in blocks:
-        block.content_marks = marks(1, 2, 3) if block.point == "ingress" else marks(1, 9)
+        block.content_marks = had if block.point == "ingress" else has
     finding = judge(blocks, settled=True)["findings"][0]
     assert (finding["kind"], finding["suspects"]) == ("altered", ["gateway"])
-    assert "content bytes 256–511" in finding["evidence"]["missing"]
+    assert where in finding["evidence"]["missing"]
+
+
+def test_marks_that_no_two_blocks_share_say_nothing() -> None:
+    """What differs is then unproven, for the rest was never sent."""
+    blocks = path(ANSWER, [ANSWER[0], *(Event(5000 + i) for i in range(3)), *ANSWER[12:16]], None,
+                  egress=How("egress", legs=(LEG,), end="disconnected"))  # fmt: skip
+    for block in blocks:
+        block.content_marks = marks(0, 1) if block.point == "ingress" else marks(1, 9)
+    assert (judge(blocks, settled=True)["findings"], judge(blocks, settled=True)["integrity"]) == ([], "unproven")
 
 
 def test_cut_otherwise_and_not_sent_to_the_end_is_unproven() -> None:
@@ -265,3 +285,78 @@ def test_an_event_that_was_broken_before_is_not_the_gateways() -> None:
     for block in blocks:
         block.totals["malformed"] = 1
     assert told(judge(blocks, settled=True)) == [("malformed", ["source"], 1, (9, 9))]
+
+
+ROLES, FINISHES, DONE = ANSWER[:1], ANSWER[-2:-1], ANSWER[-1:]
+WORDS = ANSWER[1:-2]
+REST = answer(range(50, 60))
+
+
+def verdict_of(read: Sequence[Sequence[Event]], sent: Sequence[Event]) -> tuple[str, str, list[str]]:
+    """Ending, integrity and kinds of findings, of a gateway that read these answers to their ends."""
+    said = judge(attempts((FIRST, SECOND)[: len(read)], read, sent), settled=True)
+    return said["ending"]["class"], said["integrity"], [finding["kind"] for finding in said["findings"]]
+
+
+@pytest.mark.parametrize("echo", [[*ANSWER[:-1], ERROR_EVENT], [*ANSWER[:-2], ERROR_EVENT], ANSWER])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_echo_of_the_answer_accuses_nobody(echo: list[Event], first: bool) -> None:
+    """A guardrail that was given the answer and says it again, or a hedged pair: what one of them told, is told."""
+    read = (echo, ANSWER) if first else (ANSWER, echo)
+    assert verdict_of(read, ANSWER) == ("completed", "intact", [])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [ANSWER, [*ANSWER[:6], *ANSWER], [*ANSWER[:6], *ANSWER[3:]]],
+    ids=["once", "all of both", "a part twice"],
+)
+def test_a_fallback_that_repeats_the_beginning_accuses_nobody(sent: list[Event]) -> None:
+    """Whether the gateway leaves out what came before, or hands on both."""
+    ending, integrity, findings = verdict_of((ANSWER[:6], ANSWER), sent)
+    assert (ending, findings) == ("completed", [])
+    assert integrity == ("unproven" if len(sent) == 26 else "intact")
+
+
+def test_a_fallback_that_was_cut_into_other_events_is_intact() -> None:
+    """The digests of its slots are the answer's."""
+    slots = ("0/text/0 00c0ffee 60",)
+    legs = (How("ingress", leg=0, slots=("0/text/0 00abcdef 15",)), How("ingress", leg=1, slots=slots))
+    sent = [ANSWER[0], *(Event(5000 + i) for i in range(5)), *ANSWER[-2:]]
+    blocks = attempts(legs, (ANSWER[:6], ANSWER), sent)
+    for block in blocks:
+        block.slot_digests = slots if block.point == "egress" else block.slot_digests
+    said = judge(blocks, settled=True)
+    assert (said["integrity"], said["findings"]) == ("intact", [])
+    assert [note["kind"] for note in said["notes"]] == ["superseded", "recut"]
+
+
+@pytest.mark.parametrize("shown", [20, 12], ids=["all", "without the calls"])
+def test_an_answer_in_several_parts_is_joined(shown: int) -> None:
+    """An agent that calls tools in between: a part from each response, one finish for all."""
+    sent = [*ROLES, *WORDS[:shown], *REST[1:]]
+    assert verdict_of((ANSWER, REST), sent) == ("completed", "intact", [])
+
+
+def test_a_loss_in_a_joined_answer_is_unproven() -> None:
+    """What seems lost of one part may stand in another."""
+    sent = [*ROLES, *WORDS, *REST[1:4], *REST[5:]]
+    assert verdict_of((ANSWER, REST), sent) == ("completed", "unproven", [])
+
+
+@pytest.mark.parametrize(
+    ("fallback", "ending"),
+    [([*ROLES, *FINISHES, *DONE], "completed"), ([*ROLES, *DONE], "upstream_error"), (ROLES, "upstream_error")],
+    ids=["it only finishes", "it says nothing", "it does not even end"],
+)
+def test_an_error_that_was_answered_by_asking_again(fallback: list[Event], ending: str) -> None:
+    """The fallback brought nothing: what the gateway sent is what it had, and no error of its own is due."""
+    read = ([*ROLES, *WORDS, ERROR_EVENT], fallback)
+    assert verdict_of(read, [*ROLES, *WORDS, *fallback[1:]]) == (ending, "intact", [])
+
+
+@pytest.mark.parametrize("sent", [ROLES, [*ROLES, *DONE]])
+def test_an_error_in_place_of_which_an_empty_answer_goes_out(sent: list[Event]) -> None:
+    """Nobody was asked again: the error was swallowed."""
+    ending, integrity, findings = verdict_of(([*ROLES, ERROR_EVENT],), sent)
+    assert (ending, integrity, "gap" in findings) == ("upstream_error", "damaged", True)
