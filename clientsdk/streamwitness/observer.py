@@ -14,9 +14,11 @@ from .framing.suspicion import is_whole
 from .ledger import Event, Said
 from .providers import Profile, detect, profile
 from .recorder import Recorder
+from .stamping import ANOTHERS
 
 _OK: Final = sc.RESULT["ok"]
 _MALFORMED: Final = sc.RESULT["malformed"]
+_WRONG_STREAM: Final = sc.RESULT["wrong_stream"]
 _AFTER_TERMINAL_RESULT: Final = sc.RESULT["after_terminal"]
 _UNREADABLE: Final = Reading(sc.MALFORMED)
 _NO_LEG: Final = (sc.MISSING, sc.MISSING)
@@ -229,6 +231,8 @@ class BodyObserver:
             result = self._note(fault, reading, data)
         else:
             self.judged += 1
+        if sequence == ANOTHERS:
+            sequence, result = sc.MISSING, result or _WRONG_STREAM
         data = frame[1]
         said = None if self.share is None else self.share(name, data, pieces)
         self._noted.append((now, size, parts, pieces, name, data, sc.MISSING, result, leg, leg_read, sequence, said))

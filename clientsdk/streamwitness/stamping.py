@@ -20,7 +20,10 @@ TAG_DIGITS: Final = 8
 """Hex digits of the exchange that stand in a stamp."""
 
 StampReader = Callable[[Frame], tuple[int, bytes]]
-"""A frame's number (MISSING where it has none of this exchange) and its data without the stamp."""
+"""A frame's number (MISSING where it has none, ANOTHERS where it bears another stream's) and its data without it."""
+
+ANOTHERS: Final = MISSING - 1
+"""In place of a number: it is another stream's. No number is as high, so that it never stands in a row."""
 
 _NUMBER: Final = rb"(0|[1-9][0-9]{0,8})"
 _FIELD: Final = re.compile(rb'\{"_stream":"([0-9a-f]{8})","_seq":' + _NUMBER + rb"(?:,|(?=\}))")
@@ -35,7 +38,7 @@ def tag_of(exchange: str) -> str:
 def stamp_reader(exchange: str, kind: Stamp) -> StampReader | None:
     """How an observer of this exchange's body reads stamps of this kind; None where there are none.
 
-    A frame that could not be read, or whose stamp is malformed or another exchange's, has no number; its data stays as
+    A frame that could not be read, or whose stamp is malformed or another stream's, has no number; its data stays as
     it is.
     """
     tag = tag_of(exchange).encode("ascii")
@@ -45,7 +48,9 @@ def stamp_reader(exchange: str, kind: Stamp) -> StampReader | None:
 def _by_id(tag: bytes) -> StampReader:
     def read(frame: Frame) -> tuple[int, bytes]:
         match = _ID.match(frame.id) if not frame.fault else None
-        return (int(match[2]) if match is not None and match[1] == tag else MISSING), frame.data
+        if match is None or match[1] != tag:
+            return MISSING if match is None else ANOTHERS, frame.data
+        return int(match[2]), frame.data
 
     return read
 
@@ -54,7 +59,7 @@ def _by_field(tag: bytes) -> StampReader:
     def read(frame: Frame) -> tuple[int, bytes]:
         match = _FIELD.match(frame.data)
         if match is None or match[1] != tag:
-            return MISSING, frame.data
+            return MISSING if match is None else ANOTHERS, frame.data
         return int(match[2]), b"{" + frame.data[match.end() :]
 
     return read

@@ -111,7 +111,7 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if after.point == "applied":
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):
-        return of_another_stream(_transport(before, after, peer), after)
+        return of_another_stream(_transport(before, after, peer), before, after)
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_handed_on(before, after, peer=peer)

@@ -69,9 +69,12 @@ def mixed_up(path: Path) -> list[Fault]:
     return [told_of(step, change)]
 
 
-def of_another_stream(hop: Hop, after: Record) -> Hop:
-    """The hop, with what came more told as another stream's where each such event bears that one's number."""
-    if not any(change.kind in _SURPLUS for change in hop.changes):
+def of_another_stream(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop, with what came more told as another stream's where each such event bears that one's number.
+
+    Numbers say so only where the gateway gave its own to all that it sent.
+    """
+    if before.first_number is None or not any(change.kind in _SURPLUS for change in hop.changes):
         return hop
     foreign = set(positions_with_result(after, "wrong_stream"))
     return replace(hop, changes=tuple(_if_foreign(change, foreign) for change in hop.changes)) if foreign else hop

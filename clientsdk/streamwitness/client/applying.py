@@ -24,7 +24,7 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness.events import Reading, mask_of
 from streamwitness.recorder import Recorder
-from streamwitness.semconv import CLIENT_ENDS, MISSING, OTHER, PART, RESULT, Point
+from streamwitness.semconv import CLIENT_ENDS, FOREIGN, MISSING, OTHER, PART, RESULT, Point
 
 from . import derived, links
 from .kept import Kept, Kind
@@ -133,6 +133,8 @@ class _State:
         self._over: tuple[str, str] | None = None
         """How it ended with the stream, while the block goes on."""
         self._kept = Kept()
+        self._foreign = 0
+        """Events of another stream that were built into this one."""
         self._link, self._made, self._clock = link, made, clock
         link.witness.expect("applied")
         of: Point = "parsed" if link.parsed is not None else "wire"
@@ -158,6 +160,8 @@ class _State:
             position = of if of is not None else position
             again = self._made is not None and position != MISSING and position == self._last
             reading = self._reading if again else self._read(event)
+            if position == MISSING and _says_something(reading) and links.is_of_another(chunk, self._link):
+                return self._record_foreign
             self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
             self._reached = max(self._reached, position)
@@ -202,6 +206,11 @@ class _State:
         if result not in _TAKEN_UP:
             self._record(position, reading, result, parts, detail)
 
+    def _record_foreign(self, result: str, parts: int | None, detail: str) -> None:
+        """It is no event of this stream, whatever is reported of it; as one it would only hide what is missing."""
+        self._foreign += result in _TAKEN_UP
+        self.raised = detail if result == "raised" else ""
+
     def _record(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
         try:
             if parts is None:
@@ -233,12 +242,17 @@ class _State:
                 self.recorder.kept = self._kept.digested(key)
         except Exception as error:  # the application's answer is an object of its own: only its text is not compared
             faults.fault("client.applied", error)
-        self.recorder.close(self._clock(), end, detail=detail)
+        extra = {FOREIGN: self._foreign} if self._foreign else None
+        self.recorder.close(self._clock(), end, detail=detail, extra=extra)
 
     def _fail(self, error: Exception) -> None:
         self._broken = True
         self.recorder.fault(error)
         faults.fault("client.applied", error)
+
+
+def _says_something(reading: Reading) -> bool:
+    return any(piece.content for piece in reading.pieces)
 
 
 def _nothing(_result: str, _parts: int | None, _detail: str) -> None:

@@ -83,6 +83,11 @@ class Handed:
             return MISSING
         return MISSING if self._forgot_shared and _is_shared(item) else entry.position
 
+    def has(self, item: Any) -> bool:
+        """Whether this very object was handed on; never said of a value that the interpreter may share."""
+        entry = self._positions.get(id(item))
+        return entry is not None and entry.is_of(item) and not _is_shared(item)
+
     def last(self) -> Any:
         """The object handed on last, as long as it lives; else None."""
         if not self._kept:

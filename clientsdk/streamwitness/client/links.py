@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,11 @@ _LINK: Final = "streamwitness.link"
 _RESPONSES: Final = ("response", "http_response", "_response")
 """Where SDKs keep the HTTP response: openai's streams, its raw responses, its `stream()` helper."""
 
+_NEWEST: Final = 64
+"""Responses among which the one is looked for that an object was handed on by."""
+
+_newest_links: Final[deque[weakref.ref[Link]]] = deque(maxlen=_NEWEST)
+
 _newest: ContextVar[weakref.ref[Link] | None] = ContextVar("streamwitness_newest_response", default=None)
 
 
@@ -36,6 +42,15 @@ class Link:
     tap: Tap | None = None
     parsed: Parsed | None = None
     handed: Handed = field(default_factory=Handed)
+
+    def __post_init__(self) -> None:
+        _newest_links.append(weakref.ref(self))
+
+    def has_handed_on(self, item: Any) -> bool:
+        """Whether it is known for sure that this very object was handed on here."""
+        if self.parsed is not None:
+            self.parsed.settle()
+        return self.handed.has(item)
 
 
 def attach(response: Any, link: Link) -> None:
@@ -66,6 +81,18 @@ def newest() -> Link | None:
     if link is None or link.parsed is not None or link.tap is None or link.tap.end is not None:
         return None
     return link
+
+
+def is_of_another(item: Any, link: Link) -> bool:
+    """Whether this very object was handed on by another stream of this process, one of the newest, and not here."""
+    if link.has_handed_on(item):
+        return False
+    others = (reference() for reference in tuple(_newest_links))
+    return any(
+        other.witness.identity.stream != link.witness.identity.stream and other.has_handed_on(item)
+        for other in others
+        if other is not None
+    )
 
 
 def _attribute(thing: Any, name: str) -> Any:

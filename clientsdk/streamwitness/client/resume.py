@@ -30,8 +30,8 @@ from typing import Final, Literal, NamedTuple
 from streamwitness.events import Frame
 from streamwitness.framing import FRAMINGS, Framer, framing_of
 from streamwitness.headers import ResponseHeader, format_request, parse_event_id, parse_response
-from streamwitness.semconv import HEADER, MISSING, Stamp
-from streamwitness.stamping import StampReader, stamp_reader, tag_of
+from streamwitness.semconv import HEADER, Stamp
+from streamwitness.stamping import ANOTHERS, StampReader, stamp_reader, tag_of
 
 Server = Literal["resumes_after", "replays_last", "starts_anew"]
 Outcome = Literal["began", "resumed", "replayed_last", "gap", "new_generation"]
@@ -144,7 +144,7 @@ class Checkpoint:
         if self._read is None:
             return frame.id.decode(errors="replace"), frame.data
         number, data = self._read(frame)
-        if number != MISSING:
+        if number < ANOTHERS:
             return f"{self._tag}.{number}", data
         return ("" if parse_event_id(self.last) else frame.id.decode(errors="replace")), data
 
