@@ -160,7 +160,7 @@ class _State:
             position = of if of is not None else position
             again = self._made is not None and position != MISSING and position == self._last
             reading = self._reading if again else self._read(event)
-            if position == MISSING and _says_something(reading) and links.is_of_another(chunk, self._link):
+            if position == MISSING and reading.pieces and links.is_of_another(chunk, self._link):
                 return self._record_foreign
             self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
@@ -249,10 +249,6 @@ class _State:
         self._broken = True
         self.recorder.fault(error)
         faults.fault("client.applied", error)
-
-
-def _says_something(reading: Reading) -> bool:
-    return any(piece.content for piece in reading.pieces)
 
 
 def _nothing(_result: str, _parts: int | None, _detail: str) -> None:

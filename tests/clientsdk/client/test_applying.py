@@ -13,7 +13,8 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import applied, instrument, watch
-from streamwitness.semconv import MISSING, RESULT, TEXT
+from streamwitness.reducers import Answer
+from streamwitness.semconv import FOREIGN, MISSING, RESULT, TEXT
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, stream
 
@@ -204,3 +205,101 @@ def test_a_fault_of_ours_stays_ours(sink: MemorySink, monkeypatch: pytest.Monkey
                 pass
         report.close()
     assert sink.closing("applied").extra["stream.observer_fault"] == "RuntimeError"
+
+
+# --------------------------------------------------------------------------- what the application shows
+
+
+def test_the_result_is_digested_as_the_point_before_digests_it(sink: MemorySink) -> None:
+    """The same text has the same digest at both points; shown behind the stream, within the block."""
+    chunks, text = watched(), ""
+    with applied(chunks) as report:
+        for chunk in chunks:
+            with report.event(chunk):
+                text += chunk["choices"][0]["delta"].get("content", "")
+        report.result(text)
+    assert sink.closing("applied").slot_digests == sink.closing("parsed").slot_digests != ()
+    assert (sink.closing("applied").end, CANARY in repr(sink.closing("applied").attributes())) == ("eof", False)
+
+
+def test_another_result_has_another_digest(sink: MemorySink) -> None:
+    """And its own size; the newest of a text counts, shown while the stream is read."""
+    chunks = watched()
+    report = applied(chunks)
+    text = ""
+    for chunk in chunks:
+        text += (chunk["choices"][0]["delta"].get("content") or "").strip()
+        report.report(chunk)
+        report.result(text)
+    (shown,), (given,) = sink.closing("applied").slot_digests, sink.closing("parsed").slot_digests
+    assert shown.split()[0] == given.split()[0] == "0/text/0"
+    assert (shown.split()[1] != given.split()[1], shown.split()[2]) == (True, str(len(text.encode())))
+
+
+def test_an_answer_shows_itself(sink: MemorySink) -> None:
+    """An `Answer` of the reducers is read when the record closes, however early it was shown."""
+    chunks, answer = watched(), Answer()
+    report = applied(chunks)
+    report.result(answer)
+    for chunk in chunks:
+        outcome = answer.apply(chunk)
+        report.report(chunk, outcome.result, parts=outcome.parts)
+    assert sink.closing("applied").slot_digests == sink.closing("parsed").slot_digests != ()
+
+
+def test_a_block_that_goes_on_behind_the_stream_ends_as_the_stream_did(sink: MemorySink) -> None:
+    """What the application raises after it has read everything stopped nothing."""
+    chunks = watched()
+    with suppress(KeyError), applied(chunks) as report:
+        for chunk in chunks:
+            report.report(chunk)
+        assert [block for block in sink.at("applied") if block.final] == []
+        raise KeyError
+    assert sink.closing("applied").end == "eof"
+
+
+def test_nothing_is_shown_where_no_digests_are_made() -> None:
+    """Level `rows`, and where nothing is observed."""
+    with recording(level="rows") as sink:
+        chunks = watched()
+        with applied(chunks) as report:
+            report.result("all of it")
+        assert sink.closing("applied").slot_digests == ()
+    applied(object()).result("all of it")
+
+
+# --------------------------------------------------------------------------- another stream's events
+
+
+def test_an_event_of_another_stream_is_counted_and_is_no_event_of_this_one(sink: MemorySink) -> None:
+    """The very object that another stream handed on, built in here: counted; refused here: nothing at all."""
+    here, there = watched(), watched()
+    with applied(here) as report:
+        for chunk, other in zip(here, there, strict=True):
+            report.report(chunk)
+            report.report(other, "wrong_stream" if "content" not in other["choices"][0]["delta"] else "applied")
+    block = sink.closing("applied")
+    assert (block.extra[FOREIGN], block.totals["events"]) == (8, 9)
+    assert list(block.columns()["of"]) == list(range(9))
+
+
+def test_copies_and_own_objects_are_nobody_elses(sink: MemorySink) -> None:
+    """Equal to what another stream handed on is not the same."""
+    here, there = watched(), watched()
+    with applied(here) as report:
+        next(there)
+        report.report(dict(next(here)))
+        report.report(json.loads(json.dumps(DICTS[1])))
+    assert FOREIGN not in sink.closing("applied").extra
+
+
+def test_an_object_that_two_streams_hand_on_is_nobody_elses(sink: MemorySink) -> None:
+    """A parser that yields one object again and again: it was handed on here, too."""
+    one = json.loads(json.dumps(DICTS[0]))
+    here, there = watch([one, one], profile="openai_chat"), watch([one], profile="openai_chat")
+    next(there)
+    with applied(here) as report:
+        for chunk in here:
+            report.report(chunk)
+    block = sink.closing("applied")
+    assert (FOREIGN in block.extra, list(block.columns().get("of", [MISSING] * 2))) == (False, [0, MISSING])
