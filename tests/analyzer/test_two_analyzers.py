@@ -39,13 +39,13 @@ def analyzer(store: Store, done: Callable[[int], None] = lambda _: None) -> Step
     return Steps(store, Life(judge, Patience()), wall=lambda: START, done=done)
 
 
-def waits_or_began(store: Store, began: threading.Event) -> None:
-    """Until the rival stands before the lock (PostgreSQL tells), or has at least begun (SQLite does not)."""
+def waits_or_began(store: Store, began: threading.Event, rival: Future[None]) -> None:
+    """Until the rival stands before the lock (PostgreSQL tells) or is through, or has at least begun (SQLite)."""
     assert began.wait(30)
     if store.engine.dialect.name != "postgresql":
         return
     waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
-    while True:
+    while not rival.done():
         with store.engine.connect() as connection:
             if connection.execute(waiting).scalar_one():
                 return
@@ -69,7 +69,7 @@ def interleaved(database: str, first: Sequence[Received], second: Sequence[Recei
             if step == held:
                 futures.append(pool.submit(rival))
             if step == held < 7:
-                waits_or_began(stores[0], began)
+                waits_or_began(stores[0], began, futures[0])
 
         analyzer(stores[0], done).ingest(first)
         futures[0].result(60)
