@@ -22,6 +22,7 @@ from .events import Piece
 from .ledger import Event, Ledger, Said
 from .semconv import (
     CLIENT,
+    CLOCK_STEP_MS,
     MAX_BLOCK_NS,
     MAX_BLOCK_ROWS,
     MISSING,
@@ -38,6 +39,9 @@ MAX_NOTED: Final = 32
 """Events that wait at most to be worked off; more would not be cheaper by the piece."""
 MAX_NOTED_BYTES: Final = 1 << 16
 """Bytes of theirs that wait at most, but for one event that is larger by itself."""
+
+_CLOCK_STEP: Final = 500_000_000
+"""ns between two clocks of one machine that are told; clocks that are only slewed go together."""
 
 _OK: Final = RESULT["ok"]
 
@@ -56,7 +60,8 @@ class Recorder:
     """Rows, counters and digests of one point; thread-safe; inert in a forked child.
 
     `template` gives the identity that every block repeats. `key` None means that no digests are made (levels
-    `counters` and `rows`). `wall` is added to a monotonic time to make it Unix nanoseconds.
+    `counters` and `rows`). `wall` is added to a monotonic time to make it Unix nanoseconds, and
+    `wall_now` gives what would have to be added now: asked once, at the end, to see whether the two went apart.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Recorder:
         started: int,
         wall: int,
         client: str | None,
+        wall_now: Callable[[], int] | None = None,
     ) -> None:
         self.id = template.recorder
         self.point: Point = template.point
@@ -78,14 +84,14 @@ class Recorder:
         """Events recorded so far."""
         self.before_tick: Callable[[], None] | None = None
         """Called first at each tick, without the lock: whoever holds events back hands them in."""
+        self.kept: Contents | None = None
+        """What this point shows of the whole content where its events do not tell it (`applied`)."""
         self._fault = ""
-        self._template, self._sink, self._wall = template, sink, wall
+        self._template, self._sink, self._wall, self._wall_now = template, sink, wall, wall_now
         self._client = client
         self._ledger = Ledger(template.point, key, level, named=template.of is not None)
         self._waits = Waits(started)
         self._generation = forked.generation
-        self.kept: Contents | None = None
-        """What this point shows of the whole content where its events do not tell it (`applied`)."""
         self._lock = threading.RLock()
         self._busy = False
         self._deferred: tuple[Any, ...] | None = None
@@ -166,6 +172,10 @@ class Recorder:
         if hold > self._waits.hold.ns:
             self._waits.hold.set(hold, after)
 
+    def ended_waiting(self, *, held: int, last_wait: int = 0) -> None:
+        """Note before the end, in ns: how long the consumer did not ask in all, and how long upstream was awaited."""
+        self._waits.held, self._waits.last_wait = held, last_wait
+
     def expect(self, point: Point) -> None:
         """From now on blocks say that a record of this point is expected as well."""
         self._expected |= 1 << POINTS.index(point)
@@ -240,7 +250,11 @@ class Recorder:
         block.final, block.end, block.end_detail, block.complete = True, end, detail, complete
         block.legs = tuple(legs)
         block.slot_digests = self._ledger.slots()
+        if self.kept is not None:
+            block.slot_digests, block.content_marks = self.kept.slots(), self.kept.take_marks()
         block.extra.update(self._waits.attributes())
+        if step := self._clock_step():
+            block.extra[CLOCK_STEP_MS] = step
         if pending:
             block.extra[PENDING_BYTES] = pending
         block.extra.update(extra or {})
@@ -250,8 +264,6 @@ class Recorder:
         """Take what was noted into the open block, and into further ones where it is full or due."""
         ledger = self._ledger
         while self._noted:  # a sink's finalizers may note more meanwhile
-        if self.kept is not None:
-            block.slot_digests, block.content_marks = self.kept.slots(), self.kept.take_marks()
             noted, self._noted, self._noted_bytes = self._noted, [], 0
             times = [event[0] for event in noted]
             self._waits.follow(times, ledger.events - 1)
@@ -299,6 +311,11 @@ class Recorder:
             start_ns=self._block_start + self._wall, end_ns=ended + self._wall, extra=self._flags(),
             totals=ledger.totals(self._comments, self._reads), **fields,
         )  # fmt: skip
+
+    def _clock_step(self) -> int:
+        """Milliseconds by which the clocks went apart; 0 for what does not matter."""
+        step = self._wall_now() - self._wall if self._wall_now is not None else 0
+        return step // 1_000_000 if abs(step) >= _CLOCK_STEP else 0
 
     def _flags(self) -> dict[str, Any]:
         flags = ((OBSERVER_FAULT, self._fault), (CLIENT, self._client))

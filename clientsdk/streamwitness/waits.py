@@ -9,6 +9,8 @@ from .semconv import (
     FIRST_EVENT_MS,
     HOLD_AFTER,
     HOLD_MS,
+    HOLD_TOTAL_MS,
+    LAST_WAIT_MS,
     PROGRESS_GAP_AFTER,
     PROGRESS_GAP_MS,
     READ_WAIT_AFTER,
@@ -39,11 +41,13 @@ class Waits:
     All times are monotonic, in ns. `started` is when the point began to look.
     """
 
-    __slots__ = ("_started", "first_event", "gap", "hold", "last_event", "read_wait")
+    __slots__ = ("_started", "first_event", "gap", "held", "hold", "last_event", "last_wait", "read_wait")
 
     def __init__(self, started: int) -> None:
         self.read_wait, self.hold, self.gap = Longest(), Longest(), Longest()
         self.first_event = self.last_event = 0
+        self.held = self.last_wait = 0
+        """How long the consumer did not ask in all, and how long upstream had been waited for at the end."""
         self._started = started
 
     def follow(self, times: Iterable[int], after: int) -> None:
@@ -74,4 +78,7 @@ class Waits:
         for wait, ms, after in longest:
             if wait.ns:
                 out[ms], out[after] = wait.ns // _MS, wait.after
+        for ns, ms in ((self.held, HOLD_TOTAL_MS), (self.last_wait, LAST_WAIT_MS)):
+            if ns >= _MS:
+                out[ms] = ns // _MS
         return out

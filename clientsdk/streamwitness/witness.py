@@ -39,7 +39,8 @@ class Witness:
     """Makes the recorders of one process for one exchange.
 
     `expected` are the points that should testify (this process's and those announced to it); `host` the host's span
-    that was active; `clock` a monotonic clock in ns.
+    that was active; `clock` a monotonic clock in ns, `wall` the Unix time in ns
+    (None: the machine's, of which a step is told only beside the machine's own monotonic clock).
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Witness:
         "_level",
         "_sink",
         "_wall",
+        "_wall_now",
         "clock",
         "id",
         "identity",
@@ -65,6 +67,7 @@ class Witness:
         expected: tuple[Point, ...] = (),
         host: HostSpan | None = None,
         clock: Callable[[], int] = time.monotonic_ns,
+        wall: Callable[[], int] | None = None,
     ) -> None:
         self.id = new_id()
         self.identity = identity
@@ -76,7 +79,9 @@ class Witness:
         if host is not None:
             host.begins(identity.stream)
         self._expected = sum(1 << POINTS.index(point) for point in set(expected))
-        self._wall = time.time_ns() - clock()
+        unix = wall or time.time_ns
+        self._wall_now = (lambda: unix() - clock()) if wall or clock is time.monotonic_ns else None
+        self._wall = unix() - clock()
 
     def recorder(
         self,
@@ -108,6 +113,7 @@ class Witness:
             started=self.clock(),
             wall=self._wall,
             client=client,
+            wall_now=self._wall_now,
         )
         self._sink.track(recorder)
         if point == "parsed":
@@ -137,17 +143,17 @@ class Witness:
             self.wire = observer
         return observer
 
+    @property
+    def key(self) -> bytes | None:
+        """The stream's key for digests; None where none are made."""
+        return self.identity.key if self._level == "digests" else None
+
     def expect(self, point: Point) -> None:
         """Say in the blocks of this witness that a record of this point is expected as well."""
         self._expected |= 1 << POINTS.index(point)
         if self.wire is not None:
             self.wire.recorder.expect(point)
         if self.parsed is not None:
-    @property
-    def key(self) -> bytes | None:
-        """The stream's key for digests; None where none are made."""
-        return self.identity.key if self._level == "digests" else None
-
             self.parsed.expect(point)
 
 

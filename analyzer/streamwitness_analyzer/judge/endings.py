@@ -25,10 +25,12 @@ completion. misframed: it was not what it was announced as. The others as report
 
 CLIENT: Final = (
     "complete", "error", "eof", "misframed", "reset", "protocol_error", "cancelled", "timeout", "abandoned", "parser",
-    "reducer", "missing", "waiting", "none",
+    "reducer", "missing", "waiting", "none", "stalled_source", "stalled_gateway", "stalled_transport",
+    "no_first_source", "no_first_gateway", "no_first_transport",
 )  # fmt: skip
 """eof: a clean end (or a terminator) before completion. misframed: as above. parser, reducer: it raised.
-missing: announced, never came. waiting: announced, and may still come. none: never announced."""
+stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
+had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,12 @@ _OWN: Final = "error eof misframed raised none"
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
 _NOT_AS_ANNOUNCED: Final = "the body was not what it was announced as"
+_STOPPED: Final = {
+    "source": "nothing more came into the gateway",
+    "gateway": "the gateway had more to send, and sent nothing",
+    "transport": "what the gateway had done did not reach the client",
+}
+"""Where progress stopped → what was seen of it."""
 ROWS: Final = (
     # an end that the gateway made up is not the upstream's
     Row("cut broken", "", "complete", "upstream_truncated", "source", "the upstream broke off; the end is not its own"),
@@ -70,6 +78,11 @@ ROWS: Final = (
     Row("", "", "parser", "client_parser_abort", "client", "the client's parser raised"),
     Row("", "", "cancelled", "client_cancelled", "client", "the client cancelled before it was complete"),
     Row("", "", "timeout", "client_timeout", "client", "the client waited no longer"),
+    *(
+        Row("", "", f"{word}_{where}", ending, where, f"{_STOPPED[where]} until the client gave up waiting")
+        for word, ending in (("stalled", "stalled"), ("no_first", "stalled_before_first"))
+        for where in _STOPPED
+    ),
     Row("", "", "abandoned", "client_abandoned", "client", "the client stopped reading before it was complete"),
     # an error told inside the answer
     Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),

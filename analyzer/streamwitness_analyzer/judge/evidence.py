@@ -29,6 +29,8 @@ def evidence(
     """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
     if change.kind == "upstream_kept_running":
         return _wasted(change, sequence, seen, missing)
+    if change.kind == "delayed":
+        return _late(change, sequence, seen, missing)
     if change.kind == "misapplied":
         return _another_text(change, seen, missing)
     if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
@@ -96,6 +98,13 @@ def _another_text(change: Change, seen: Record, missing: Record) -> dict[str, st
     return {
         "seen": f"{SAW[seen.point]} it whole, and every event was reported as applied; {change.note}",
         "missing": f"the digest of what the application kept is another; {_held(missing)}",
+    }
+
+
+def _late(change: Change, sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} {words.where(sequence, False)} in time",
+        "missing": f"{SAW[missing.point]} {'it' if change.count == 1 else 'them'} late; {change.note}",
     }
 
 

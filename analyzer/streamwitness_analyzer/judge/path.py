@@ -22,6 +22,7 @@ from .refused import mixed_up, of_another_stream, refused
 from .source import source_faults
 from .upstream import Upstream, judge_upstream
 from .view import View
+from .waiting import held_back
 from .waste import kept_running
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
@@ -70,6 +71,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
+    path.faults += held_back(path.steps, recut=upstream.recut or upstream.joined)
     return path
 
 

@@ -11,6 +11,7 @@ from .moment import ended_at
 from .parts import left, misframed, unclosed
 from .path import Path
 from .records import Record
+from .stalls import silence
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _BROKEN: Final = frozenset(("reset", "protocol_error"))
@@ -128,7 +129,17 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "complete"
     arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
     stop = _stop(wire, parsed, applied, arrived)
+    if stop == "timeout":
+        return _stalled(path)
     return "misframed" if stop == "eof" and wire is not None and (misframed(wire) or unclosed(wire)) else stop
+
+
+def _stalled(path: Path) -> str:
+    """A client that waited no longer: where progress had stopped, if it waited long and that can be told."""
+    quiet = silence(path)
+    if quiet is None or quiet.where is None:
+        return "timeout"
+    return f"{'stalled' if quiet.events else 'no_first'}_{quiet.where}"
 
 
 def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
@@ -193,4 +204,5 @@ def finish(main: Path | None) -> str | None:
 def after(row: Row, main: Path | None) -> int | None:
     """The last event before the end, where the stream ended: at the point next to who ended it."""
     at = ended_at(row, main)
-    return at.events - 1 if at is not None else None
+    first = main.first if main is not None and at is not None and at.point != "ingress" else 0
+    return first + at.events - 1 if at is not None else None

@@ -32,6 +32,7 @@ VERBS: Final = {
     "cross_stream": ("mixed in another stream's", "event"),
     "malformed": ("broke", "event"),
     "after_terminal": ("went on behind the end with", "event"),
+    "delayed": ("held back", "event"),
     "upstream_kept_running": ("kept reading", "event"),
 }
 """Kind → what was done, and to what; "" where that says it all."""
@@ -52,6 +53,7 @@ EXPLAINED: Final = {
     "cross_stream": "{count} of another stream came out at {missing}; {seen} had none.",
     "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
     "after_terminal": "{count} came out at {missing} behind the end of the answer, where {seen} did not have them.",
+    "delayed": "{count} that {seen} had came out at {missing} late, and nothing was lost by it: {note}.",
     "upstream_kept_running": "{count} more were read at {seen} after {missing} had lost its client; nobody got them.",
 }
 """Kind → the sentence under it."""

@@ -45,7 +45,8 @@ class Tap:
         self._backlog = Backlog()
         self._backlog.behind.append(observer.flush)
         self._blind = False
-        self._asked = self._seen = 0
+        self._asked, self._seen = 0, clock()
+        self._held = 0
         observer.recorder.before_tick = self.look
         self._read_wait = self._hold = 0  # the longest so far
         self._decode: Decoder | None = None
@@ -101,7 +102,10 @@ class Tap:
 
     def _look(self, waiting: tuple[Any, int, int, bytes]) -> None:
         _, asked, came, piece = waiting
-        if came - asked > self._read_wait or (asked - self._seen > self._hold and self._seen):
+        held = asked - self._seen  # negative where a piece came that nobody had asked for
+        if held > 0:
+            self._held += held
+        if came - asked > self._read_wait or held > self._hold:
             self._waited(asked, came)
         self._seen = came
         if self._decode is None and not self._blind:
@@ -113,10 +117,8 @@ class Tap:
         """The longest wait so far, of one kind or of both."""
         after, recorder = self.observer.events - 1, self.observer.recorder
         self._read_wait = max(self._read_wait, came - asked)
-        recorder.waited(read_wait=self._read_wait, after=after)
-        if self._seen:
-            self._hold = max(self._hold, asked - self._seen)
-            recorder.waited(hold=self._hold, after=after)
+        self._hold = max(self._hold, asked - self._seen)
+        recorder.waited(read_wait=self._read_wait, hold=self._hold, after=after)
 
     def finished(self) -> None:
         """The body was read to its end."""
@@ -163,8 +165,7 @@ class Tap:
     def _report(self, end: str, detail: str) -> None:
         if self.observer.recorder.closed:
             return
-        if self._seen and self._asked > self._seen:
-            self.observer.recorder.waited(hold=self._asked - self._seen)
+        self._last_waits()
         if self.observer.error is not None and end not in ("eof", "raised"):
             # A client stops at the provider's error event as it does at the terminator.
             detail, end = detail or f"{end} after an error event", "stopped_at_terminal"
@@ -172,6 +173,14 @@ class Tap:
         listeners, self.on_end = self.on_end, []
         for listener in listeners:
             listener(self.end or end)
+
+    def _last_waits(self) -> None:
+        """At the end the reader was waiting for a piece, or had not asked for another one."""
+        now, recorder, asking = self._now(), self.observer.recorder, self._asked >= self._seen
+        held = (self._asked if asking else now) - self._seen
+        last_wait = now - self._asked if asking else 0
+        recorder.waited(read_wait=last_wait, hold=held)
+        recorder.ended_waiting(held=self._held + held, last_wait=last_wait)
 
 
 def safely(where: str, action: Callable[[], None]) -> None:

@@ -51,6 +51,9 @@ GRACE_SECONDS: Final = 1.0
 Some middleware (Starlette's BaseHTTPMiddleware) turns a crash inside it into a clean end of the body, and raises the
 exception only afterwards."""
 
+_NOTICED: Final = 1_000_000
+"""ns that a server may take a piece in without its being counted as a wait for the client."""
+
 _STOPS: Final = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit)
 """How a server that stops ends its apps. A timeout of a middleware outside looks the same: anyio hands the one on as
 the other."""
@@ -114,8 +117,8 @@ class _Answer:
     """One request and its answer, between the app's `send` and the server's."""
 
     __slots__ = (
-        "_decode", "_exchange", "_final", "_numbering", "_observer", "_open", "_receive", "_request", "_scope", "_send",
-        "_timer",
+        "_decode", "_exchange", "_final", "_held", "_numbering", "_observer", "_open", "_receive", "_request", "_scope",
+        "_send", "_sending", "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -139,6 +142,7 @@ class _Answer:
         self._observer: BodyObserver | None = None
         self._decode: Decoder | None = None
         self._final = False
+        self._held = self._sending = 0  # how long the server took pieces in all, and since when it is taking one
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self, app: App) -> None:
@@ -176,14 +180,16 @@ class _Answer:
             return
         if numbering.is_continued:  # what comes now would stand behind a hole
             return
+        self._sending = begun = time.monotonic_ns()
         try:
             await self._send(message)
         except OSError:
             self._lost("send failed")
             if not numbering.is_kept:
                 raise
+        self._sending = 0
         if self._observer is not None:
-            self._sent(self._observer, kind, piece)
+            self._sent(self._observer, kind, piece, begun)
 
     def close(self, end: str, detail: str = "") -> None:
         """The answer has ended; the first end wins."""
@@ -194,7 +200,13 @@ class _Answer:
         observer = self._observer
         if observer is not None and not observer.recorder.closed:
             extra = self._numbering.attributes() | self._exchange.edits()
-            self._exchange.backlog.last(lambda: observer.close(end, detail, legs=legs, extra=extra))
+            held = time.monotonic_ns() - self._sending if self._sending else 0  # the server still has a piece in hand
+
+            def report() -> None:
+                observer.recorder.ended_waiting(held=self._held + held)
+                observer.close(end, detail, legs=legs, extra=extra)
+
+            self._exchange.backlog.last(report)
 
     def _start(self, message: Message) -> Message:
         """The response's head with our headers in it and foreign ones of ours out of it."""
@@ -245,11 +257,11 @@ class _Answer:
             observer.recorder.fault(error)
             self._decode = _nothing
 
-    def _sent(self, observer: BodyObserver, kind: str, piece: Buffer) -> None:
+    def _sent(self, observer: BodyObserver, kind: str, piece: Buffer, begun: int) -> None:
         try:
             if kind == "http.response.body":
                 if not observer.recorder.closed:
-                    self._passed(observer, piece)
+                    self._passed(observer, piece, begun)
             elif kind == "http.response.start":
                 self._receive.watch()
             elif kind in ("http.response.pathsend", "http.response.zerocopysend"):
@@ -257,13 +269,13 @@ class _Answer:
         except Exception as error:
             observer.fail(error)
 
-    def _passed(self, observer: BodyObserver, piece: Buffer) -> None:
+    def _passed(self, observer: BodyObserver, piece: Buffer, begun: int) -> None:
         """A piece is out: it is looked at with others. This is on the way of each piece, and so calls little."""
         backlog = self._exchange.backlog
         if piece:
             if type(piece) is not bytes:  # the app may use its buffer again
                 piece = bytes(piece)
-            backlog.items.append((self._look, observer, piece, time.monotonic_ns()))
+            backlog.items.append((self._look, observer, piece, begun, time.monotonic_ns()))
             backlog.size += len(piece)
         if self._final:
             backlog.settle()
@@ -271,8 +283,11 @@ class _Answer:
         elif len(backlog.items) >= backlog.most or backlog.size >= MOST_BYTES:
             backlog.settle()
 
-    def _look(self, sent: tuple[Any, BodyObserver, bytes, int]) -> None:
-        _, observer, piece, now = sent
+    def _look(self, sent: tuple[Any, BodyObserver, bytes, int, int]) -> None:
+        _, observer, piece, begun, now = sent
+        if (held := now - begun) > _NOTICED:
+            self._held += held
+            observer.recorder.waited(hold=held)
         if self._decode is None:
             observer.look(piece, now)
         else:

@@ -1,0 +1,143 @@
+"""Events that were held back on a hop, and for how long: from differences of one process's own clock, nothing else.
+
+Where both points are of one process, an event was held from the moment it was read to the moment it was sent. Where
+they are not, their clocks differ by nobody knows how much, and only this can be told: an event arrived so much later
+after its sending than a *later* one did, that it must have been held. A later one, because a clock that stopped while
+its machine slept makes all that comes afterwards look late, and nothing that came before.
+
+In doubt nothing is said (docs/design.md §7.3): whatever time a consumer did not ask for more is taken off, all of it;
+a machine that slept, or whose clock was set, tells nothing; only events that are proven the same at both points count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from streamwitness.semconv import CLOCK_STEP_MS, HOLD_TOTAL_MS
+
+from .attribute import Fault, Step, suspects
+from .change import Change, Proof
+from .records import Record
+from .view import Axis, View
+
+KIND: Final = "delayed"
+BUDGET_MS: Final = 2_000
+"""How long nobody need explain himself. Above it is what people notice as a stop; below it stays what happens on every
+healthy way: a segment sent again (about 1 s at worst before the second try), a change of the radio cell, pieces that
+are gathered for a few tenths of a second on purpose, a collection of garbage, a thread that has to wait its turn."""
+_DRIFT: Final = 1_000
+"""Two machines' clocks run apart by less than one part in so many."""
+_NS: Final = 1_000_000
+_US: Final = 1_000
+Pair = tuple[int, int, int]
+"""An event: its position at the first point, when it was there, and when at the second, in ns of each one's clock."""
+
+
+def held_back(steps: Sequence[Step], *, recut: bool = False) -> list[Fault]:
+    """One finding for each hop on which events were held longer than the budget.
+
+    `recut`: the gateway's events are not those that it read, one for one. Not told of the hops inside the client: its
+    parser waits whenever the application does, which nobody records.
+    """
+    found: list[Fault] = []
+    for step in steps:
+        hop = (step.before.point, step.after.point)
+        if hop == ("ingress", "egress") and not recut:
+            found += _in_the_gateway(step)
+        elif hop == ("egress", "wire"):
+            found += _on_the_way(step)
+    return found
+
+
+def _in_the_gateway(step: Step) -> list[Fault]:
+    """Read at gateway in, sent later at gateway out: one process, one clock."""
+    leg, egress = step.before, step.after
+    if leg.witness != egress.witness or not _worth_looking(step):
+        return []
+    waits = [(position, out - into) for position, into, out in _pairs(step, "semantic")]
+    return _found(step, waits, taken_off=held_ms(egress), sure=True)
+
+
+def _on_the_way(step: Step) -> list[Fault]:
+    """Sent at gateway out, received later after that than a later event was."""
+    if not _worth_looking(step):
+        return []
+    pairs = list(_pairs(step, "payload"))
+    late = [came - sent for _, sent, came in pairs]
+    base = [lag + sent // _DRIFT for lag, (_, sent, _) in zip(late, pairs, strict=True)]
+    least = list(accumulate(reversed(base), min))[::-1]
+    waits = [(pair[0], own - low) for pair, own, low in zip(pairs, base, least, strict=True)]
+    return _found(step, waits, taken_off=held_ms(step.before) + held_ms(step.after), sure=False)
+
+
+def _worth_looking(step: Step) -> bool:
+    """Whether the second point's sending or reading may have come late at all, as blocks tell without their rows."""
+    before, after = step.before, step.after
+    if not (before.blocks and after.closed and step.hop.prefix) or stepped(before) or stepped(after):
+        return False
+    return _length(before, after) >= BUDGET_MS * _NS
+
+
+def _length(before: Record, after: Record) -> int:
+    """How long it went on at the first point, or, where one clock tells both, until its end at the second."""
+    last = after if before.witness == after.witness else before
+    return last.blocks[-1].end_ns - before.blocks[0].start_ns
+
+
+def _pairs(step: Step, axis: Axis) -> Iterator[Pair]:
+    """The events that are proven the same at both points, as far as their rows are held."""
+    sent, came = times(step.before), times(step.after)
+    here, there = View(step.before, axis).positions, View(step.after, axis).positions
+    for a, b in zip(here[: step.hop.prefix], there, strict=False):
+        if a is not None and b is not None and a in sent and b in came:
+            yield a, sent[a], came[b]
+
+
+def times(record: Record) -> dict[int, int]:
+    """When each event was there, by position, in ns by the process's own clock; without those whose rows are lost."""
+    found: dict[int, int] = {}
+    for block in record.blocks:
+        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+            continue
+        for i, t in enumerate(block.columns("t").get("t") or ()):
+            found[block.position + i] = block.start_ns + t * _US
+    return found
+
+
+def held_ms(record: Record) -> int:
+    """How long this point's consumer did not ask for more, in all."""
+    told = record.told(HOLD_TOTAL_MS)
+    return told if isinstance(told, int) else 0
+
+
+def stepped(record: Record) -> bool:
+    """Whether the machine slept meanwhile, or its clock was set: then no difference of its times tells anything."""
+    return record.told(CLOCK_STEP_MS) is not None
+
+
+def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure: bool) -> list[Fault]:
+    """The finding, if there is one. `sure`: who held them is proven, not only between which points they were held."""
+    held = [(position, ms) for position, wait in waits if (ms := wait // _NS - taken_off) > BUDGET_MS]
+    if not held:
+        return []
+    before, after = step.before, step.after
+    first, last = min(p for p, _ in held), max(p for p, _ in held)
+    whole = len(held) == last - first + 1
+    longest = max(ms for _, ms in held)
+    note = f"the longest was held for {seconds(longest)}{'' if sure else _ON_THE_WAY}"
+    exact = before.held == after.held == "full"
+    change = Change(KIND, len(held), exact, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
+    certain = sure and before.vouched and after.vouched
+    blamed = suspects(before.point, after.point)
+    return [Fault(change, before, after, blamed, "certain" if certain else "narrowed")]
+
+
+_PROOF: Final = Proof("by_time")
+_ON_THE_WAY: Final = ", by the network, by something that buffers, or by a client process that did not get to read"
+
+
+def seconds(ms: int) -> str:
+    """`2.3 s`."""
+    return f"{ms / 1000:.1f} s"
