@@ -5,8 +5,10 @@ Nothing here knows the analyzer; `ACTS` alone uses its words, so that both can b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import log2
 from typing import Final
 
 from streamwitness.blocks import Block
@@ -43,6 +45,11 @@ ACTS: Final[dict[str, frozenset[str]]] = {
 `drop` single events or a run, `cut` all from a place on, `swallow` an error or a terminator, `refuse` an exception in
 place of taking it, `late` an event behind the end, `hole` and `ungrammatical` what the source's own stream gives away.
 """
+
+REWRITING: Final = frozenset(("reprint", "translate", "join", "merging"))
+"""Gateways that write events anew."""
+_BITS: Final = 40.0
+"""What must be in common to be no accident: one in a million, for each of a million streams."""
 
 HARMLESS_ACTS: Final = frozenset(("delay", "keep_running"))
 """Acts that leave the sequence as it was: seen in times only."""
@@ -119,3 +126,30 @@ class Trial:
 def components(deeds: Iterable[Deed]) -> frozenset[Component]:
     """Who did these."""
     return frozenset(deed.component for deed in deeds)
+
+
+def shared_bits(passage: Passage) -> float:
+    """How much the longest run that both sides have in common says, in bits: −log₂ of each token's share of `before`.
+
+    Little of it may be an accident: an answer of a few common words can be another answer.
+    """
+    shares = Counter(passage.before)
+    bits = {token: -log2(count / len(passage.before)) for token, count in shares.items()}
+    best, row = 0.0, [0.0] * (len(passage.after) + 1)
+    for token in passage.before:
+        at = [0.0]
+        for j, other in enumerate(passage.after):
+            at.append(row[j] + bits[token] if token == other else 0.0)
+        row, best = at, max(best, *at)
+    return best
+
+
+def known_to_feed(gateway: str, passage: Passage) -> bool:
+    """Whether what a gateway read is known to have become its answer, by what both say.
+
+    One that hands on bytes shows it by an event; of one that writes anew it may be an accident that a few words that
+    are said again and again are in both.
+    """
+    if gateway not in REWRITING:
+        return bool(set(passage.before[:-1]) & set(passage.after))
+    return shared_bits(passage) >= _BITS

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from streamwitness.semconv import COMPONENTS, POINTS, Component, Point
 
-from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial
+from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial, known_to_feed
 
 LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
 ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
@@ -186,7 +186,7 @@ def distinguishable(trial: Trial, passage: Passage) -> bool:
     """
     if "several answers" in trial.notes:
         return False
-    if passage.component == "gateway" and not set(passage.before[:-1]) & set(passage.after):
+    if passage.component == "gateway" and not known_to_feed(trial.gateway, passage):
         return False
     return not passage.stopped and not any(_undone(passage, other) for other in trial.passages if other is not passage)
 

@@ -1,0 +1,489 @@
+"""Streams of the model as bytes: random answers in the providers' formats through real framers, profiles and recorders.
+
+What writes and reads the formats is the bench's own (`sockets/writers.py`, `readers.py`). Gateways hand on, print anew,
+translate or join; bodies are cut anywhere; clocks are hours apart; some streams are numbered.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from random import Random
+from typing import Any, Final
+
+from streamwitness.gateway.stamp import rewriter
+from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Component, Point, Stamp
+from streamwitness.testing import MemorySink
+
+from .labels import Deed, Ended, Passage, Trial, known_to_feed
+from .model import ENDS, End
+from .process import PACES_NS, Process, Timed, identity, stamped, told
+from .sockets.acts import CONTENT, DONE, Act, Event
+from .sockets.bodies import FRAMING, Framer, Style
+from .sockets.readers import acts_of, is_complete, object_tokens, tokens
+from .sockets.scenario import TRANSLATED, WRITERS, written
+from .sockets.works import Pass, Reprint, Translate
+
+POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
+SETUPS: Final[tuple[frozenset[Point], ...]] = (
+    frozenset(POINTS), frozenset(POINTS), frozenset(POINTS), frozenset(POINTS[1:]), frozenset(POINTS[:3]),
+    frozenset(POINTS[2:]), frozenset(POINTS[:4]),
+)  # fmt: skip
+_WORDS: Final = (
+    "the ",
+    "of ",
+    "a",
+    "é",
+    "日本",
+    "👩‍👩‍👧",
+    "\n",
+    "  ",
+    "\u2028",
+    '"q"',
+    "\\n",
+    "<b>",
+    "0",
+    "data: x",
+    "",
+)
+_OBJECTS: Final[tuple[dict[str, Any], ...]] = (
+    {"city": "Paris"}, {"x": 1.5, "y": [1, 2, {"z": None}]}, {"s": 'é"\\'}, {"b": 1, "a": True},
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------- what is said
+
+
+def said(rng: Random, most: int = 30) -> list[Act]:
+    """A random answer: reasoning, text over a small or an unbounded alphabet, calls, a refusal, or nothing at all."""
+    new = iter(range(1000, 2000))
+    words = rng.sample(_WORDS, rng.choice((1, 2, 4, len(_WORDS)))) if rng.random() < 0.6 else None
+
+    def word() -> str:
+        return rng.choice(words) if words is not None else f"w{next(new)} "
+
+    acts = [Act("role")]
+    acts += [Act("reason", word()) for _ in range(rng.choice((0, 0, 0, rng.randint(1, 5))))]
+    acts += [Act("text", word()) for _ in range(rng.choice((0, 1, 3, 8, rng.randint(0, most))))]
+    calls = rng.choice((0, 0, 0, 1, 2))
+    acts += [act for _ in range(calls) for act in _call(rng)]
+    acts.append(Act("finish", "tool_calls" if calls else rng.choice(("stop", "stop", "length", "content_filter"))))
+    acts += [Act("usage")] if rng.random() < 0.3 else []
+    return [*acts, Act("terminal")]
+
+
+def _call(rng: Random) -> Iterator[Act]:
+    yield Act("tool", f"look_up_{rng.randrange(3)}")
+    rest = json.dumps(rng.choice(_OBJECTS), ensure_ascii=rng.random() < 0.5)
+    while rest:
+        size = rng.randint(2, 9)
+        yield Act("args", rest[:size])
+        rest = rest[size:]
+
+
+# --------------------------------------------------------------------------- what gateways make of it
+
+_Events = list[Event]
+
+
+def _handed_on(_rng: Random, _provider: str, events: _Events) -> _Events:
+    return [made for event in events for made in Pass().feed(event)]
+
+
+def _printed_anew(_rng: Random, _provider: str, events: _Events) -> _Events:
+    return [made for event in events for made in Reprint().feed(event)]
+
+
+def _translated(_rng: Random, provider: str, events: _Events) -> _Events:
+    work = Translate(provider, TRANSLATED[provider])
+    return [made for event in events for made in work.feed(event)]
+
+
+def _joined(rng: Random, provider: str, events: _Events) -> _Events:
+    """Neighbouring texts of a kind in one event."""
+    acts: list[Act] = []
+    for act in (act for event in events if not event.comment for act in acts_of(provider, event.data)):
+        joins = acts and acts[-1].kind == act.kind in ("text", "reason", "args") and rng.random() < 0.5
+        if joins:
+            acts[-1] = acts[-1]._replace(text=acts[-1].text + act.text)
+        else:
+            acts.append(act)
+    return written(provider, acts)
+
+
+GATEWAYS: Final[dict[str, tuple[Callable[[Random, str, _Events], _Events], tuple[str, ...]]]] = {
+    "pass": (_handed_on, tuple(WRITERS)),
+    "reprint": (_printed_anew, tuple(WRITERS)),
+    "translate": (_translated, tuple(TRANSLATED)),
+    "join": (_joined, ("openai_chat", "anthropic", "gemini", "ollama")),
+}
+"""Gateway → its honest work, and the providers that it knows."""
+
+
+# --------------------------------------------------------------------------- faults
+
+_Where = Callable[[str, Event], bool]
+
+
+def anywhere(_provider: str, _event: Event) -> bool:
+    """At any event."""
+    return True
+
+
+def that_says_something(provider: str, event: Event) -> bool:
+    """At events that can be told by what they say."""
+    return bool(tokens(provider, [event]))
+
+
+def of_the_answer(provider: str, event: Event) -> bool:
+    """At what a gateway has to hand on as it is: not errors, nor arguments, which are JSON and may be printed anew."""
+    return that_says_something(provider, event) and not _kinds(provider, event) & {"error", "args"}
+
+
+def _kinds(provider: str, event: Event) -> set[str]:
+    return {act.kind for act in acts_of(provider, event.data)}
+
+
+def _alike(who: Component, provider: str, one: Event, other: Event) -> bool:
+    """Whether two neighbours have an order: a gateway may put different texts in any, a terminator ends all."""
+    if other.comment or "terminal" in _kinds(provider, one) | _kinds(provider, other):
+        return False
+    return who != "gateway" or _kinds(provider, one) == _kinds(provider, other)
+
+
+def harm(rng: Random, who: Component, items: _Events, course: Course, count: int, where: _Where) -> _Events:
+    """The events with so many faults at events where there may be some, each noted."""
+    out = list(items)
+    for _ in range(count):
+        places = [i for i, event in enumerate(out) if not event.comment and where(course.out, event)]
+        places = [i for i in places if i or course.out != "gemini_array"]  # the first one opens the array
+        if places:
+            _harm(rng, who, out, rng.choice(places), course)
+    return out
+
+
+def _harm(rng: Random, who: Component, out: _Events, at: int, course: Course) -> None:
+    provider = course.out
+    how = rng.choice(("drop", "drop", "double", "move", "alter", "invent"))
+    if who == "gateway" and how != "drop" and _kinds(provider, out[at]) & {"finish", "tool"}:
+        return  # it may say a finish twice and earlier, for it is provisional
+    if how == "drop":
+        del out[at]
+    elif how == "double":
+        out.insert(at + 1, out[at])
+    elif how == "move":
+        if at + 1 >= len(out) or not _alike(who, provider, out[at], out[at + 1]):
+            return
+        out[at], out[at + 1] = out[at + 1], out[at]
+    elif how == "alter":
+        changed = reworded(provider, out[at], lambda text: text + "~")
+        if changed is None:
+            return
+        course.origins[id(changed)] = out[at]
+        out[at] = changed
+    else:
+        made = reworded(provider, out[at], lambda _: f"mistletoe {rng.randrange(1000)} ")
+        if made is None:
+            return
+        out.insert(at, made)
+    course.deeds.append(Deed(who, how, (at,)))
+
+
+def reworded(provider: str, event: Event, other: Callable[[str], str]) -> Event | None:
+    """The event with other words in it; None where it has none of its own."""
+    if event.data == DONE:
+        return None
+    acts = [act for act in acts_of(provider, event.data) if act.kind in ("text", "reason", "refusal") and act.text]
+    if not acts:
+        return None
+    return event._replace(data=json.dumps(_with(json.loads(event.data), acts[0].text, other), ensure_ascii=False))
+
+
+def _with(value: Any, text: str, other: Callable[[str], str]) -> Any:
+    """The JSON value with other words wherever these stood."""
+    if isinstance(value, dict):
+        return {key: _with(inner, text, other) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with(inner, text, other) for inner in value]
+    return other(text) if value == text else value
+
+
+# --------------------------------------------------------------------------- one path
+
+
+@dataclass
+class Course:
+    """What one stream came to at each point, as events; `deeds` is written by who does them."""
+
+    provider: str
+    out: str
+    end: End
+    deeds: list[Deed] = field(default_factory=list)
+    seen: dict[Point, _Events] = field(default_factory=dict)
+    honest: _Events = field(default_factory=list)
+    """What an honest gateway would have sent."""
+    rows: list[tuple[int, str]] = field(default_factory=list)
+    """What the application reports: position at parsed, result."""
+    origins: dict[int, Event] = field(default_factory=dict)
+    """id of an event whose words were changed → the event that it was."""
+
+
+def recorded(rng: Random, name: str) -> Trial:
+    """A path whose every point reads bytes or objects as it would in a real process."""
+    gateway = rng.choice(tuple(GATEWAYS))
+    work, known = GATEWAYS[gateway]
+    provider = rng.choice(known)
+    out = TRANSLATED[provider] if gateway == "translate" else provider
+    sort = rng.choice(tuple(ENDS)) if rng.random() < 0.35 else rng.choice(("complete", "at the terminal"))
+    course = Course(provider, out, ENDS[sort])
+    guilty = () if rng.random() < 0.4 else rng.sample(_BELOW, rng.choice((1, 1, 1, 2)))
+    _run(rng, course, work, frozenset(guilty))
+    setup = rng.choice(SETUPS)
+    numbered = gateway != "join" and FRAMING[out] == "sse" and rng.random() < 0.3
+    stamp: Stamp = rng.choice(("id", "field")) if numbered else "none"
+    sink = MemorySink()
+    _record(rng, course, sink, setup, stamp, same=gateway == "pass")
+    passages = _passages(course, stamp)
+    notes = {sort, *(("recut",) if gateway == "join" else ()), *((f"stamped {stamp}",) if numbered else ())}
+    return Trial(
+        name, provider, gateway, "model", tuple(course.deeds), passages, _ended(course, setup, gateway, passages),
+        told(rng, sink), setup, frozenset(notes),
+    )  # fmt: skip
+
+
+_BELOW: Final[tuple[Component, ...]] = ("gateway", "transport", "parser", "reducer")
+
+
+def _run(
+    rng: Random, course: Course, work: Callable[[Random, str, _Events], _Events], guilty: frozenset[Component]
+) -> None:
+    """Let the stream take its course from the provider to the application."""
+
+    def count(who: Component) -> int:
+        return rng.choice((1, 1, 2)) if who in guilty else 0
+
+    seen, out = course.seen, course.out
+    seen["ingress"] = _fresh(_cut(rng, course, "ingress", written(course.provider, said(rng)), course.provider))
+    if course.end.error:
+        seen["ingress"] += written(course.provider, [Act("error", "overloaded")])
+    course.honest = _fresh(work(rng, course.provider, seen["ingress"]))
+    sent = harm(rng, "gateway", course.honest, course, count("gateway"), of_the_answer)
+    seen["egress"] = _fresh(_cut(rng, course, "egress", sent, out))
+    came = harm(rng, "transport", seen["egress"], course, count("transport"), anywhere)
+    seen["wire"] = _cut(rng, course, "wire", _in_order(came), out)
+    read = [event for event in seen["wire"] if not event.comment and event.data != DONE and not _is_error(out, event)]
+    seen["parsed"] = harm(rng, "parser", read, course, count("parser"), that_says_something)
+    course.rows = _applied(rng, course, count("reducer"))
+
+
+def _fresh(events: Iterable[Event]) -> _Events:
+    """The same events as objects of their own, so that each can be followed."""
+    return [event._replace(data=event.data) for event in events]
+
+
+def _in_order(events: _Events) -> _Events:
+    """Nothing stands behind a terminator: readers stop there."""
+    done = next((event for event in events if event.data == DONE), None)
+    return [*(event for event in events if event.data != DONE), *([done] if done else [])]
+
+
+def _is_error(provider: str, event: Event) -> bool:
+    return any(act.kind == "error" for act in acts_of(provider, event.data))
+
+
+def _cut(rng: Random, course: Course, point: str, events: _Events, provider: str) -> _Events:
+    """What is left where this point is the one that ends early: before the finish, so that it shows."""
+    end = course.end
+    if end.cut != point or not events:
+        return events
+    finishes = (i for i, e in enumerate(events) if any(a.kind == "finish" for a in acts_of(provider, e.data)))
+    at = rng.randint(0, next(finishes, len(events) - 1))
+    if end.act is not None:
+        course.deeds.append(Deed(end.act[0], end.act[1], tuple(range(at, len(events)))))
+    return events[:at]
+
+
+def _applied(rng: Random, course: Course, count: int) -> list[tuple[int, str]]:
+    rows = [(i, "applied") for i in range(len(course.seen["parsed"]))]
+    for _ in range(count):
+        places = [i for i, (at, result) in enumerate(rows) if result == "applied" and _content(course, at)]
+        if not places:
+            break
+        i = rng.choice(places)
+        how = rng.choice(("refuse", "drop", "double", "move"))
+        if how in ("refuse", "drop") and _last_of_its_kind(course, rows, i):
+            continue  # as if the application had no use for that kind
+        if how == "refuse" and sum(at == rows[i][0] for at, _ in rows) > 1:
+            continue  # applied in the end
+        course.deeds.append(Deed("reducer", how, (rows[i][0],)))
+        if how == "refuse":
+            rows[i] = (rows[i][0], "raised")
+        elif how == "drop":
+            del rows[i]
+        elif how == "double":
+            rows.insert(i + 1, rows[i])
+        elif i + 1 < len(rows):
+            rows[i], rows[i + 1] = rows[i + 1], rows[i]
+    return rows
+
+
+def _last_of_its_kind(course: Course, rows: Sequence[tuple[int, str]], i: int) -> bool:
+    kinds = [_kinds(course.out, course.seen["parsed"][at]) for at, _ in rows]
+    return not any(kinds[i] & kinds[k] & CONTENT for k, (_, how) in enumerate(rows) if k != i and how == "applied")
+
+
+def _content(course: Course, position: int) -> bool:
+    """Whether this event at parsed says anything of the answer."""
+    acts = acts_of(course.out, course.seen["parsed"][position].data)
+    return any(act.kind in CONTENT and act.text and act.kind != "tool" for act in acts)
+
+
+# --------------------------------------------------------------------------- the truth
+
+
+def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
+    end, seen, out = course.end, course.seen, course.out
+    stopped, broke = end.stopped, end.ends[1] in ("raised", "shutdown", "disconnected")
+    numbers = {id(event): i for i, event in enumerate(e for e in seen["egress"] if not e.comment)}
+
+    def came(events: _Events) -> tuple[str, ...]:
+        return tuple(f"{_number(e)} {e.name} {e.data}" for e in events if not e.comment)
+
+    def _number(event: Event) -> int:
+        return numbers.get(id(course.origins.get(id(event), event)), -1) if stamp != "none" else 0
+
+    reported = {at for at, _ in course.rows}
+    due = tuple(str(at) for at in range(len(seen["parsed"])) if _content(course, at) or at in reported)
+    read = [event for event in seen["wire"] if not _is_error(out, event)]
+    return (
+        Passage("gateway", tuple(tokens(out, course.honest)), tuple(tokens(out, seen["egress"])), broke),
+        Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped),
+        Passage("parser", tuple(tokens(out, read)), tuple(_spoken(out, seen["parsed"])), stopped or end.error),
+        Passage(
+            "reducer", due, tuple(str(at) for at, result in course.rows if result == "applied"), stopped or end.error
+        ),
+    )
+
+
+def _spoken(provider: str, events: _Events) -> Iterator[str]:
+    for event in events:
+        yield from object_tokens(provider, json.loads(event.data))
+
+
+def _ended(course: Course, setup: frozenset[Point], gateway: str, passages: tuple[Passage, ...]) -> Ended:
+    """The ending, as it can be known: only where the whole path testified and no fault took the end away."""
+    seen, end = course.seen, course.end
+    at = {point: course.provider if point == "ingress" else course.out for point in POINTS[:4]}
+    whole: dict[str, bool] = {point: is_complete(name, seen[point], choices=1) for point, name in at.items()}
+    unknown = Ended(frozenset(), None)
+    if setup != frozenset(POINTS):
+        return unknown
+    before = {"egress": "ingress", "wire": "egress"}.get(end.cut)
+    if end.cut in ("", "ingress") and len(set(whole.values())) > 1:
+        return unknown
+    if before is not None and not whole[before]:
+        return unknown
+    if end.cut == "ingress" and whole["ingress"]:
+        return unknown
+    if end.cut == "egress" and not known_to_feed(gateway, passages[0]):
+        return unknown
+    return Ended(frozenset((end.ending,)), end.by)
+
+
+# --------------------------------------------------------------------------- recording
+
+
+def _record(
+    rng: Random, course: Course, sink: MemorySink, setup: frozenset[Point], stamp: Stamp, *, same: bool
+) -> None:
+    whole = identity(rng)
+    style = _style(rng)
+    frames = _frames(course.out, course.seen["egress"], style if same else _style(rng))
+    pace = rng.choice(PACES_NS)
+    number = rewriter(whole.exchange, stamp, "sse") if stamp != "none" else None
+    sent = {id(e): number.feed(frame) if number is not None else frame for e, frame in frames}
+    if setup & {"ingress", "egress"}:
+        _gateway(rng, course, Process(rng, whole, sink, setup, pace), sent, style, setup, stamp)
+    if setup & {"wire", "parsed", "applied"}:
+        _client(rng, course, Process(rng, whole, sink, setup, pace), sent, setup, stamp)
+
+
+def _style(rng: Random) -> Style:
+    return Style(newline=rng.choice((b"\n", b"\n", b"\r\n")), space=rng.choice((b" ", b"")), bom=rng.random() < 0.1,
+                 comments=rng.choice((0, 0, 3)))  # fmt: skip
+
+
+def _frames(provider: str, events: _Events, style: Style) -> list[tuple[Event, bytes]]:
+    framer = Framer(FRAMING[provider], style)
+    return [(event, framer.frame(event)) for event in events]
+
+
+def _gateway(
+    rng: Random, course: Course, process: Process, sent: dict[int, bytes], style: Style, setup: frozenset[Point],
+    stamp: Stamp,
+) -> None:  # fmt: skip
+    ends, seen = course.end.ends, course.seen
+    legs: tuple[str, ...] = ()
+    if "ingress" in setup:
+        frames = [frame for _, frame in _frames(course.provider, seen["ingress"], style)]
+        frames += [_closing(course.provider, frames)] if course.end.cut != "ingress" else []
+        leg = process.body("ingress", course.provider, pieces(rng, frames), ends[0], leg=0)
+        legs = (leg.recorder.id,)
+    if "egress" in setup:
+        frames = [sent[id(event)] for event in seen["egress"]]
+        frames += [_closing(course.out, frames)] if course.end.cut not in ("ingress", "egress") else []
+        scale = len(seen["ingress"]) / max(1, len(seen["egress"]))
+        process.body("egress", course.out, pieces(rng, frames, scale), ends[1], legs=legs, stamp=stamp,
+                     extra=stamped(stamp))  # fmt: skip
+
+
+def _closing(provider: str, frames: Sequence[bytes]) -> bytes:
+    """What closes the body."""
+    return (b"]" if frames else b"[]") if FRAMING[provider] == "json_array" else b""
+
+
+def _client(
+    rng: Random, course: Course, process: Process, sent: dict[int, bytes], setup: frozenset[Point], stamp: Stamp
+) -> None:
+    end, seen = course.end, course.seen
+    frames = [sent.get(id(event)) or _changed(course, sent, event) for event in seen["wire"]]
+    frames += [_closing(course.out, frames)] if not end.cut else []
+    ends = list(end.ends)
+    if ends[2] == "stopped_at_terminal" and not (seen["wire"] and seen["wire"][-1].data == DONE):
+        ends[2:] = ["eof"] * 3
+    scale = len(seen["ingress"]) / max(1, len(seen["egress"]))
+    wire = process.body("wire", course.out, pieces(rng, frames, scale), ends[2], stamp=stamp)
+    objects = [json.loads(event.data) for event in seen["parsed"]]
+    if "parsed" in setup:
+        process.parsed(wire, objects, ends[3], ALL_PARTS & ~TERMINAL & ~ERROR if course.out == "openai_chat" else
+                       ALL_PARTS & ~ERROR)  # fmt: skip
+    if "applied" in setup:
+        process.applied(wire, [(at, objects[at], result) for at, result in course.rows], ends[4])
+
+
+def _changed(course: Course, sent: dict[int, bytes], event: Event) -> bytes:
+    """An event that the transport changed, under the number that it had, or made, without one."""
+    if (origin := course.origins.get(id(event))) is not None and id(origin) in sent:
+        return sent[id(origin)].replace(origin.data[1:].encode(), event.data[1:].encode())
+    framer = Framer(FRAMING[course.out], Style())
+    if FRAMING[course.out] == "json_array":
+        framer.frame(event)  # not the first one
+    return framer.frame(event)
+
+
+def pieces(rng: Random, frames: Sequence[bytes], scale: float = 1.0) -> Iterator[Timed]:
+    """The body as reads bring it: event by event or cut anywhere, one event a pace (times `scale`)."""
+    if rng.random() < 0.5:
+        yield from ((frame, scale * (i + 1)) for i, frame in enumerate(frames) if frame)
+        return
+    body, ends, at, step = b"".join(frames), list(accumulate(map(len, frames))), 0, rng.choice((5, 60, 400))
+    while at < len(body):
+        size = rng.randint(1, step * 2)
+        at, start = min(len(body), at + size), at
+        yield body[start:at], scale * bisect_right(ends, at)
+
+
+SORTS: Final = {"recorded": (recorded, 1)}
