@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import anthropic
 import httpx
+import httpx2
 import openai
 from google import genai
 from google.genai import errors as genai_errors
@@ -85,7 +86,7 @@ async def _cancel_when_due(notes: Notebook, task: asyncio.Task[None]) -> None:
     task.cancel()
 
 
-_PEER: Final = (httpx.TransportError, openai.APIError, anthropic.APIError, genai_errors.APIError)
+_PEER: Final = (httpx.TransportError, httpx2.TransportError, openai.APIError, anthropic.APIError, genai_errors.APIError)
 """What says that somebody else ended it."""
 
 

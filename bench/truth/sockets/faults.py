@@ -46,7 +46,7 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": _CONTENT, "cut": _EVERYWHERE, "cut_and_terminate": _CONTENT, "swallow_error": ("last",),
         "merge": ("middle",), "malform": ("middle",), "raise": _CONTENT, "error": ("middle", "last"),
-        "dedupe": ("middle",),
+        "dedupe": ("middle",), "terminate": ("last",),
     },
     "transport": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,

@@ -16,7 +16,7 @@ from streamwitness.headers import parse_response
 from streamwitness.semconv import HEADER
 
 from .acts import Act, Event
-from .bodies import FRAMING, PATHS, TYPES, Framer, Splitter, Style
+from .bodies import FRAMING, PATHS, PLAIN, TYPES, Framer, Splitter
 from .http1 import key_of
 from .scenario import Notebook, written
 from .works import Broken
@@ -75,29 +75,33 @@ class Gateway:
             yield held
 
     async def _body(self, notes: Notebook) -> AsyncIterator[bytes]:
-        scenario = notes.scenario
-        broken = Broken(notes)
-        if scenario.gateway == "failover":
+        """The body, event by event or as it came."""
+        if notes.scenario.gateway == "failover":
             await self._try_first(notes)
-        framer = Framer(FRAMING[scenario.out], Style())
+        broken = Broken(notes)
+        framer = Framer(FRAMING[notes.scenario.out], PLAIN)
+        try:
+            async for piece in self._forwarded(notes, broken, framer):
+                yield piece
+        except httpx.TransportError as error:
+            for last in broken.upstream_over() or _on_break(notes, error):
+                yield framer.frame(last)
+
+    async def _forwarded(self, notes: Notebook, broken: Broken, framer: Framer) -> AsyncIterator[bytes]:
+        scenario = notes.scenario
         splitter = Splitter(FRAMING[scenario.provider])
         as_it_came = scenario.gateway in _AS_IT_CAME and scenario.fault("gateway") is None
-        try:
-            async for piece in self._pieces(notes, ""):
-                outs = _through(notes, broken, splitter.feed(piece))
-                for made in [list(outs)] if as_it_came else ([out] for out in outs):
-                    yield piece if as_it_came else framer.frame(made[0])
-                if broken.error is not None:
-                    raise broken.error
-                if broken.over:
-                    return
-        except httpx.TransportError as error:
-            for last in _on_break(notes, error):
-                yield framer.frame(last)
-            return
-        if not as_it_came:
-            for out in broken.finish():
-                yield framer.frame(out)
+        async for piece in self._pieces(notes, ""):
+            outs = _through(notes, broken, splitter.feed(piece))
+            for made in [list(outs)] if as_it_came else ([out] for out in outs):
+                yield piece if as_it_came else framer.frame(made[0])
+            if broken.error is not None:
+                raise broken.error
+            if broken.over:
+                break
+        for last in _behind(broken):
+            yield framer.frame(last)
+        if not (as_it_came or broken.over):
             yield framer.end() if scenario.gateway in ("reprint", "translate") else splitter.rest
 
     async def _pieces(self, notes: Notebook, attempt: str) -> AsyncIterator[bytes]:
@@ -141,6 +145,11 @@ def _through(notes: Notebook, broken: Broken, events: Iterable[Event]) -> Iterat
     for event in events:
         notes.read += not event.comment
         yield from broken.feed(event)
+
+
+def _behind(broken: Broken) -> list[Event]:
+    """What it sends behind the last event that it took from its upstream."""
+    return broken.last if broken.over else [*broken.finish(), *broken.upstream_over()]
 
 
 def _on_break(notes: Notebook, error: Exception) -> list[Event]:

@@ -39,8 +39,10 @@ _GENAI_CANNOT: Final = frozenset(("cr", "tight", "bom", "comments", "multiline")
 """Styles that google-genai's own parser does not survive."""
 
 _ANSWERS: Final[dict[str, tuple[str, ...]]] = {
-    "": ("plain", "plain:1", "equal", "pairs", "refrain", "nothing", "reasoning", "tools", "length", "filter", "unicode",
-         "long:700"),
+    "": (
+        "plain", "plain:1", "equal", "pairs", "refrain", "nothing", "reasoning", "tools", "length", "filter", "unicode",
+        "long:700",
+    ),
     "openai_chat": ("empty", "choices", "pings", "usage", "no_terminator", "early_finish", "refusal", "error"),
     "openai_responses": ("empty", "refusal", "pings", "error"),
     "anthropic": ("empty", "pings", "error"),
@@ -123,32 +125,56 @@ def healthy() -> Iterator[Scenario]:
 
 
 def faulty() -> Iterator[Scenario]:
-    """One fault at a time."""
+    """One fault at a time, and those that belong together."""
     for provider in PROVIDERS:
         for fault in faults():
-            for gateway in ("pass", "reprint", "translate", "chunked"):
-                for client in _clients(provider, gateway):
-                    yield Scenario(provider, gateway=gateway, client=client, faults=(fault,))
-            for answer in ("pairs", "equal", "tools", "reasoning", "refrain", "error"):
-                yield Scenario(provider, answer, faults=(fault,))
-            yield from (Scenario(provider, gateway=gateway, faults=(fault,)) for gateway in ("buffer", "failover"))
-            yield from stamped(Scenario(provider, "equal", faults=(fault,)))
-        for unreadable in (Fault("gateway", "malform"), Fault("transport", "glue")):
-            for answer in ("plain", "pairs", "tools"):
-                scenario = Scenario(provider, answer, faults=(unreadable,), parser="skips_unreadable")
-                yield from (scenario, replace(scenario, gateway="reprint"))
-        for parser, needs in _PARSER_NEEDS.items():
-            scenario = Scenario(provider, parser=parser)
-            yield replace(scenario, **needs)  # type: ignore[arg-type]
-            yield replace(scenario, gateway="reprint", **needs)  # type: ignore[arg-type]
-        for stop in ("cancel", "break"):
-            yield Scenario(provider, "long:60", "read_on", stop=stop)
+            yield from _alone(provider, fault)
+        yield from _unreadable(provider)
+        yield from _defects(provider)
+        yield from _covered(provider)
+        yield from (Scenario(provider, "long:60", "read_on", stop=stop) for stop in ("cancel", "break"))
+
+
+def _alone(provider: str, fault: Fault) -> Iterator[Scenario]:
+    """One fault, with every gateway, client and sort of answer."""
+    for gateway in ("pass", "reprint", "translate", "chunked"):
+        for client in _clients(provider, gateway):
+            yield Scenario(provider, gateway=gateway, client=client, faults=(fault,))
+    for answer in ("pairs", "equal", "tools", "reasoning", "refrain", "error"):
+        yield Scenario(provider, answer, faults=(fault,))
+    yield from (Scenario(provider, gateway=gateway, faults=(fault,)) for gateway in ("buffer", "failover"))
+    yield from stamped(Scenario(provider, "equal", faults=(fault,)))
+
+
+def _unreadable(provider: str) -> Iterator[Scenario]:
+    """Events that nobody can read, and a client that goes on all the same."""
+    for fault in (Fault("gateway", "malform"), Fault("transport", "glue")):
+        for answer in ("plain", "pairs", "tools"):
+            scenario = Scenario(provider, answer, faults=(fault,), parser="skips_unreadable")
+            yield from (scenario, replace(scenario, gateway="reprint"))
+
+
+def _defects(provider: str) -> Iterator[Scenario]:
+    """Parsers with defects of their own, and what brings them out."""
+    for parser, needs in _PARSER_NEEDS.items():
+        scenario = Scenario(provider, parser=parser)
+        yield replace(scenario, **needs)  # type: ignore[arg-type]
+        yield replace(scenario, gateway="reprint", **needs)  # type: ignore[arg-type]
+
+
+def _covered(provider: str) -> Iterator[Scenario]:
+    """The upstream breaks off, and the gateway hides it."""
+    for how in ("cut", "break", "reset", "timeout"):
+        for gateway in ("pass", "reprint", "translate"):
+            for client in _clients(provider, gateway):
+                both = (Fault("source", how), Fault("gateway", "terminate"))
+                yield Scenario(provider, "long:60", gateway, client, both)
 
 
 def pairs(seed: int) -> Iterator[Scenario]:
     """Two faults at once, in different components."""
     chance = random.Random(seed)
-    known = [fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break")]
+    known = [fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break", "terminate")]
     for _ in range(400):
         first, second = chance.sample(known, 2)
         if first.component == second.component or (_ends(first) and _ends(second)):
@@ -236,6 +262,8 @@ def _source_can(scenario: Scenario, fault: Fault) -> bool:
 def _component_can(scenario: Scenario, fault: Fault) -> bool:
     sdk = scenario.client != "httpx"
     if fault.component == "gateway":
+        if fault.how == "terminate":
+            return scenario.fault("source") is not None
         if fault.how == "swallow_error":
             return scenario.answer == "error"
         if fault.how == "malform" and scenario.parser != "skips_unreadable":

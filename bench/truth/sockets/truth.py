@@ -37,8 +37,6 @@ _SOURCE: Final = {
     "source.unfinished": "protocol_violation",
 }
 
-_SILENT: Final = {"genai", "gateway"}
-
 
 def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
@@ -62,6 +60,8 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
     if _whole(notes, "transport"):
         broken = source if source is not None and not _whole(notes, "source") else None
         return (broken, "source") if broken is not None else ("completed", "source")
+    if _arrived(notes):
+        return "completed", "source"
     if _failed(notes, "transport"):
         return _error(notes, source)
     if source is not None and not _whole(notes, "gateway") and not _lost_below(notes):
@@ -71,6 +71,17 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
     if "gateway.raise" in notes.ends:
         return "gateway_error", "gateway"
     return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
+
+
+def _arrived(notes: Notebook) -> bool:
+    """Whether the body came to its end in order, with the finish or the terminator of an answer that was sent whole.
+
+    Then it has ended as it should, whatever was lost of it.
+    """
+    out = notes.scenario.out
+    kinds = {act.kind for event in _out(notes, "transport") for act in acts_of(out, event.data)}
+    broken = notes.ends & {"transport.break", "transport.reset"}
+    return not broken and _whole(notes, "gateway") and bool(kinds & {"finish", "terminal"})
 
 
 def _source(notes: Notebook) -> str | None:
@@ -107,6 +118,3 @@ def _failed(notes: Notebook, component: str) -> bool:
 
 def _out(notes: Notebook, component: str) -> list[Event]:
     return notes.passed.get(component, [])
-
-
-__all__ = ["acts_of", "ended", "expected"]

@@ -10,7 +10,7 @@ from bench.truth.labels import Deed
 
 from .acts import DONE, Act, Event
 from .faults import Fault, Injector, generic
-from .readers import acts_of, tokens
+from .readers import acts_of, is_complete, tokens
 from .scenario import Notebook, Scenario, events, place, writer, written
 from .upstream import altered
 
@@ -95,6 +95,8 @@ class Broken:
     def __init__(self, notes: Notebook) -> None:
         self.over = False
         """The gateway ends its answer here, as if that were the end."""
+        self.last: list[Event] = []
+        """What it writes by itself behind that."""
         self.error: Exception | None = None
         """What its code raises here."""
         scenario = notes.scenario
@@ -146,6 +148,8 @@ class Broken:
         return made
 
     def _by_hand(self, event: Event, position: int, fault: Fault) -> list[Event]:
+        if fault.how == "terminate":
+            return [event]
         if fault.how == "swallow_error":
             return self._swallowing(event, position)
         if fault.how == "dedupe":
@@ -167,9 +171,26 @@ class Broken:
             self.error = GatewayFault("this gateway's code is broken here")
             return []
         if how == "cut_and_terminate":
-            self._did("invent", position)
-            return terminator(self._out)
-        return written(self._out, [Act("error", "bad gateway")]) if how == "error" else []
+            self.last = self._quietly(terminator(self._out))  # let go by its own will, it may finish by itself
+        if how == "error":
+            self.last = self._quietly(written(self._out, [Act("error", "bad gateway")]))
+        return []
+
+    def _quietly(self, made: list[Event]) -> list[Event]:
+        """What is sent, and was never meant to come from the upstream."""
+        for event in made:
+            self._notes.out("gateway", event)
+        return made
+
+    def upstream_over(self) -> list[Event]:
+        """The upstream has ended, in whatever way: one that hides an early end makes up the rest."""
+        sent = self._notes.passed.get("gateway", [])
+        if self._fault is None or self._fault.how != "terminate":
+            return []
+        if is_complete(self._out, sent, choices=self._notes.scenario.choices):
+            return []
+        self._did("invent", self._count)
+        return self._sent(terminator(self._out))
 
     def _swallowing(self, event: Event, position: int) -> list[Event]:
         if not any(act.kind == "error" for act in acts_of(self._out, event.data)):

@@ -97,8 +97,10 @@ class Anthropic:
             yield from self._content(act)
         elif act.kind == "role":
             usage = {"input_tokens": 3, "output_tokens": 1}
-            message: dict[str, Any] = {"id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m",
-                       "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+            message: dict[str, Any] = {
+                "id": "msg_1", "type": "message", "role": "assistant", "content": [], "model": "m",
+                "stop_reason": None, "stop_sequence": None, "usage": usage,
+            }  # fmt: skip
             yield _typed("message_start", message=message)
         elif act.kind == "finish":
             yield from self._close()
