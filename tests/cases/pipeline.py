@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -18,6 +18,7 @@ from streamwitness.client.applying import Applied
 from streamwitness.client.links import Link
 from streamwitness.client.tap import Tap
 from streamwitness.gateway.stamp import rewriter
+from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.semconv import FIRST_NUMBER, PARTS, STAMPED, Point, Stamp
 from streamwitness.stamping import stamp_reader, tag_of
@@ -48,9 +49,26 @@ def everything(events: Iterator[Any], answer: Applied) -> None:
             pass
 
 
+HOURS: Final = 3 * 3600
+"""By so much the client's clock is ahead of the gateway's."""
+
+
+@dataclass
+class Clock:
+    """A process's monotonic clock, in seconds, which goes where the play wants it."""
+
+    seconds: float = 0.0
+
+    def __call__(self) -> int:
+        return 10**12 + round(self.seconds * 1e9)
+
+
 @dataclass(frozen=True)
 class Play:
-    """One stream: what each point saw. `upstream` None: no hook there, `received` None: the client never spoke."""
+    """One stream: what each point saw. `upstream` None: no hook there, `received` None: the client never spoke.
+
+    The `…_at` are seconds from the beginning, one for each read and one for the end; without them all is at once.
+    """
 
     received: Reads | None
     parser: Parser | None = None
@@ -59,6 +77,9 @@ class Play:
     upstream_end: str = "eof"
     sent_end: str = "eof"
     received_end: str = "eof"
+    upstream_at: Sequence[float] = ()
+    sent_at: Sequence[float] = ()
+    received_at: Sequence[float] = ()
     path: str = "/v1/chat/completions"
     content_type: str = "text/event-stream"
     profile: str | None = None
@@ -120,31 +141,32 @@ class Stream:
 
     def _gateway(self, play: Play, sent: Reads, identity: Identity) -> None:
         seen: tuple[Point, ...] = ("egress",) if play.upstream is None else ("ingress", "egress")
-        witness = Witness(identity, self.sink, expected=(*seen, *play.announced))
+        clock = Clock()
+        witness = Witness(identity, self.sink, expected=(*seen, *play.announced), clock=clock)
         legs = ()
         if play.upstream is not None:
             leg = witness.body("ingress", path=play.path, content_type=play.content_type, leg=0, named=play.profile)
-            for read in play.upstream:
-                leg.feed(read)
+            _feed(leg, play.upstream, clock, play.upstream_at)
             leg.close(play.upstream_end)
+            clock.seconds = 0.0
             legs = (leg.recorder.id,)
         out = witness.body("egress", path=play.path, content_type=play.content_type, named=play.profile)
         out.stamp = stamp_reader(identity.exchange, play.stamp)
-        for piece in sent:
-            out.feed(piece)
+        _feed(out, sent, clock, play.sent_at)
         known = {} if play.stamp == "none" else {STAMPED: play.stamp, FIRST_NUMBER: play.first}
         out.close(play.sent_end, legs=legs, extra=known)
 
     def _client(self, play: Play, received: Reads, identity: Identity) -> Exception | None:
         beyond: tuple[Point, ...] = ("egress",) if play.sent is not None else ()
-        witness = Witness(identity, self.sink, expected=("wire", *beyond))
+        clock = Clock(HOURS)
+        witness = Witness(identity, self.sink, expected=("wire", *beyond), clock=clock)
         observer = witness.body(
             "wire", path=play.path, content_type=play.content_type, client="httpx", named=play.profile
         )
         observer.stamp = stamp_reader(identity.exchange, play.stamp)
-        tap, response = Tap(observer), Response()
+        tap, response = Tap(observer, clock=clock), Response()
         links.attach(response, Link(witness, play.path, play.content_type, tap))
-        pieces = _pieces(tap, received, play.received_end)
+        pieces = _pieces(tap, _when(received, clock, play.received_at, HOURS), play.received_end)
         try:
             _application(play, pieces, response)
         except Exception as error:
@@ -152,6 +174,20 @@ class Stream:
         finally:
             tap.closed()
         return None
+
+
+def _when(reads: Reads, clock: Clock, at: Sequence[float], begun: float = 0.0) -> Iterator[bytes]:
+    """The reads, each at its time; once they are over it is the time of the end."""
+    times = iter(at)
+    for read in reads:
+        clock.seconds = begun + next(times, 0.0)
+        yield read
+    clock.seconds = begun + next(times, 0.0)
+
+
+def _feed(observer: BodyObserver, reads: Reads, clock: Clock, at: Sequence[float]) -> None:
+    for read in _when(reads, clock, at):
+        observer.feed(read)
 
 
 def _application(play: Play, pieces: Iterator[bytes], response: Response) -> None:

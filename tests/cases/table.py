@@ -48,8 +48,13 @@ class Spec:
 
 
 COMPLETED: Final = Verdict("completed", "source")
-OPEN_WAITING: Final = "delays and stalls are not judged yet: they belong to attribution"
+HARMLESS: Final = "what came late came: nothing is damaged by it"
 UNKNOWABLE: Final = "no record holds what would tell: "
+
+
+def delayed(component: str) -> Verdict:
+    """One finding that damages nothing."""
+    return Verdict("completed", "source", "intact", (("delayed", (component,)),))
 
 
 def damaged(kind: str, component: str, ending: str = "completed", by: str = "source") -> Verdict:
@@ -101,8 +106,11 @@ SPECS: Final[dict[str, Spec]] = {
         note="the stop is the parser's, the fault the gateway's; what came after the stop is unread, not lost",
     ),
     "gateway-compression-buffering": Spec(
-        partial(gateway, broken=gateways.at_once),
-        damaged("delayed", "gateway"), COMPLETED, OPEN_WAITING,
+        lambda case: _play(
+            gateways.events(case.wire), gateways.at_once(case.wire),
+            upstream_at=(0.1, 3, 5, 7, 9, 9), sent_at=(9, 9), received_at=(9, 9),
+        ),
+        delayed("gateway"), note=HARMLESS,
     ),
     "gateway-content-based-dedup": Spec(
         partial(gateway, broken=gateways.drop_what_repeats), damaged("gap", "gateway"),
@@ -124,14 +132,22 @@ SPECS: Final[dict[str, Spec]] = {
         damaged("malformed", "gateway", "client_parser_abort", "client"),
     ),
     "gateway-headers-then-nothing": Spec(
-        partial(gateway, broken=gateways.nothing, sent_end="disconnected", received_end="timeout", path=MESSAGES),
-        Verdict("stalled_before_first", "gateway"), Verdict("client_timeout", "client"), OPEN_WAITING,
+        partial(
+            gateway, broken=gateways.nothing, sent_end="disconnected", received_end="timeout", path=MESSAGES,
+            upstream_at=(0.1, 0.2, 0.2), sent_at=(60.1,), received_at=(60,),
+        ),
+        Verdict("stalled_before_first", "gateway"),
+        note="what the gateway held back was on its way when the client gave up: it is stalled, not lost",
     ),
     "gateway-utf8-split-gateway": Spec(
         partial(gateway, broken=gateways.decode_each_read), damaged("altered", "gateway"),
     ),
     "gateway-crlf-framing-not-recognised": Spec(
-        partial(gateway, broken=gateways.at_once, path=GEMINI), damaged("delayed", "gateway"), COMPLETED, OPEN_WAITING,
+        partial(
+            gateway, broken=gateways.at_once, path=GEMINI,
+            upstream_at=(0.2, 0.4, 6, 6), sent_at=(6, 6), received_at=(6, 6),
+        ),
+        delayed("gateway"), note=HARMLESS,
     ),
     # ----------------------------------------------------------------------- observer
     "observer-hook-never-entered": Spec(
@@ -191,16 +207,27 @@ SPECS: Final[dict[str, Spec]] = {
     ),
     # ----------------------------------------------------------------------- transport
     "transport-client-idle-timeout": Spec(
-        partial(client, upstream_end="cancelled", sent_end="disconnected", received_end="timeout"),
-        Verdict("stalled", "source"), Verdict("client_timeout", "client"), OPEN_WAITING,
+        partial(
+            client, upstream_end="cancelled", sent_end="disconnected", received_end="timeout",
+            upstream_at=(1, 301.1), sent_at=(1, 301.1), received_at=(1, 301),
+        ),
+        Verdict("stalled", "source"),
+        note="progress had stopped at the source; that it was the client's limit that ran out, its record says",
     ),
     "transport-half-open-stall": Spec(
-        lambda case: Play(None, sent=case.wire, upstream=case.wire, upstream_end="cancelled", sent_end="disconnected"),
-        Verdict("stalled", "transport"), Verdict("client_vanished", "client", "unproven"), OPEN_WAITING,
+        partial(
+            client, upstream_end="cancelled", sent_end="disconnected", received_end="timeout",
+            upstream_at=(1, 11), sent_at=(1, 11), received_at=(1, 131),
+        ),
+        Verdict("stalled", "transport"),
+        note="the client has a timer; where it has none, its record never comes, and it has vanished",
     ),
     "transport-proxy-buffering": Spec(
-        lambda case: _play(case.wire, case.wire, received=gateways.at_once(case.wire)),
-        damaged("delayed", "transport"), COMPLETED, OPEN_WAITING,
+        lambda case: _play(
+            sent := gateways.events(case.wire), sent, received=gateways.at_once(case.wire),
+            upstream_at=(at := (0.1, 3, 5, 7, 9, 9)), sent_at=at, received_at=(9, 9),
+        ),
+        delayed("transport"), note=HARMLESS,
     ),
 }  # fmt: skip
 

@@ -87,7 +87,7 @@ def _began(record: Record) -> int | None:
 
 
 def _heard_of_the_end_long_before(egress: Record, wire: Record) -> bool:
-    """Whether the gateway had ended, or seen its connection die, long before the client gave up, who never heard of it."""
+    """Whether the gateway had ended, or had seen the connection die, long before the client gave up."""
     told = egress.closing.end_detail if egress.closing is not None else ""
     if egress.end not in ("eof", "disconnected") or told == _CONTINUED:
         return False
