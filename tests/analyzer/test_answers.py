@@ -97,6 +97,16 @@ def test_history_has_every_revision(store: Store) -> None:
     assert (history["stream"], history["state"]) == (stream_id(1), "corrected")
 
 
+def test_a_new_judge_alone_is_a_revision(store: Store) -> None:
+    """Whose verdict it is belongs to the verdict; judged by the same one again, nothing changes."""
+    settle(store, PlainJudge(), 1)
+    learnt = Steps(store, Life(PlainJudge(JUDGE_VERSION=2), Patience()), lambda: START)
+    assert [learnt.rejudge(0), learnt.rejudge(0)] == [(1, 1), (1, 0)]
+    with store.read() as connection:
+        revisions = answers.history(connection, stream_id(1))["revisions"]
+    assert [(r["state"], r["judge_version"]) for r in revisions] == [("settled", 1), ("corrected", 2)]
+
+
 def test_a_provisional_revision_is_replaced(store: Store) -> None:
     """It is nobody's history: metrics and alerts never saw it."""
     steps = Steps(store, Life(PlainJudge(), Patience()), lambda: START)
