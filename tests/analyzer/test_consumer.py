@@ -285,6 +285,44 @@ def test_records_polled_before_a_take_over_are_not_looked_at(store: Store) -> No
     assert consumer._held[3].next == 1
 
 
+class Behind(Polled):
+    """A library that has read `read` of `written` messages of partition 0; the topic has no other."""
+
+    read, written = 1, 1000
+
+    def partitions_for_topic(self, _: str) -> set[int]:
+        return {0}
+
+    def end_offsets(self, places: list[TopicPartition], timeout_ms: int) -> dict[TopicPartition, int]:
+        return dict.fromkeys(places, self.written)
+
+    def position(self, _: TopicPartition) -> int:
+        return self.read
+
+
+def test_a_backlog_settles_nothing(store: Store) -> None:
+    """The wall clock is hours ahead of what has been read: only at the partition's end does it count."""
+    settings, start = AnalyzerSettings(topic="t"), 1_700_000_000 * SECOND
+    hours_later = start + 5 * 3600 * SECOND
+    steps = Steps(store, Life(PlainJudge(), Patience()), lambda: hours_later)
+    consumer = Consumer(settings, store, steps, lambda: hours_later, Event())
+    place = TopicPartition("t", 0)
+    headers = [(sc.KAFKA_RECEIVED_HEADER, str(start).encode())]
+    value = otlp([block(1, "egress", final=True)])
+    record = SimpleNamespace(topic="t", partition=0, offset=0, value=value, headers=headers, timestamp=1)
+    polled = Behind({}, {place: [record]}, {})
+    assignment = _Assignment()
+    assignment.on_partitions_assigned([place])
+    for _ in range(2):
+        consumer._next_tick = 0
+        consumer._turn(polled, assignment)
+    assert states(store) == {stream_id(1): "provisional"}
+    polled.written = 1
+    consumer._next_tick = 0
+    consumer._turn(polled, assignment)
+    assert states(store) == {stream_id(1): "settled"}
+
+
 def test_the_dead_topic_is_named_after_the_topic() -> None:
     """With the default topic it is the one that docs name."""
     assert AnalyzerSettings().dead_topic == sc.DEAD_TOPIC
