@@ -10,7 +10,14 @@ from .style import Style
 
 _TICK: Final = 10
 _UNREMARKABLE: Final = "oFcu"
-_LEGEND: Final = {"m": "out of place", "u": "not read", "?": "not known", "+": "one too many", "~": "changed"}
+_LEGEND: Final = {
+    "m": "out of place",
+    "r": "refused by the application",
+    "u": "not read",
+    "?": "not known",
+    "+": "one too many",
+    "~": "changed",
+}
 _ENDS: Final = {
     "reset": "connection reset",
     "protocol_error": "connection broken",
@@ -56,7 +63,7 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
     notes = [_note(point) for point in points]
     room = max(20, style.width - margin - max(map(len, notes)) - 2)
     window = _window([str(point["cells"]) for point in points], room)
-    lines = [" " * margin + _ruler(window)]
+    lines = [" " * margin + _ruler(window, int(points[0].get("first", 0)))]
     for point, label, count, note in zip(points, labels, counts, notes, strict=True):
         cells = str(point["cells"])[window.start : window.stop]
         row = style.cells(window.lead + cells + (window.tail if len(point["cells"]) > window.stop else ""))
@@ -93,14 +100,17 @@ def _window(rows: Sequence[str], room: int) -> _Window:
     return _Window(start, start + room, length)
 
 
-def _ruler(window: _Window) -> str:
-    """Positions above their columns, every ten, as far as they fit beside each other."""
+def _ruler(window: _Window, first: int = 0) -> str:
+    """The events' numbers above their columns, every ten, as far as they fit beside each other.
+
+    The first column is the event with the number `first`: an exchange may carry the rest of a stream.
+    """
     out = " " * len(window.lead)
-    shift = len(window.lead) - window.start
-    for position in range(-(-window.start // _TICK) * _TICK, window.stop, _TICK):
-        column = position + shift
+    shift = len(window.lead) - window.start - first
+    for number in range(-(-(window.start + first) // _TICK) * _TICK, window.stop + first, _TICK):
+        column = number + shift
         if column > len(out) or not out.strip():
-            out = out.ljust(column) + str(position)
+            out = out.ljust(column) + str(number)
     return out.rstrip()
 
 

@@ -14,6 +14,7 @@ _GLYPHS: Final = {
     "x": ("✗", "X"),
     "m": ("↷", "m"),
     "c": ("●", "o"),
+    "r": ("○", "r"),
     "u": ("·", "."),
     "?": ("?", "?"),
     "+": ("+", "+"),
@@ -23,7 +24,7 @@ _GLYPHS: Final = {
 }
 """A cell of the verdict document → what stands in the picture, and where only ASCII can be shown."""
 
-_CELL_COLOURS: Final = {"x": "red", "m": "yellow", "+": "red", "~": "red", "?": "yellow", "u": "dim"}
+_CELL_COLOURS: Final = {"x": "red", "m": "yellow", "+": "red", "~": "red", "?": "yellow", "r": "yellow", "u": "dim"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,3 +86,20 @@ def test_several_rows_of_one_point_are_numbered() -> None:
     """Upstream attempts in the order in which they were made."""
     lines = draw([point("oo"), point("ooo"), point("ooo", label="client received")], Style())
     assert [line.split("  ")[0].strip() for line in lines[1:]] == ["gateway out 1", "gateway out 2", "client received"]
+
+
+@pytest.mark.parametrize("first", [0, 4, 10, 123])
+def test_an_exchange_that_goes_on_is_numbered_on(first: int) -> None:
+    """The number over a column is the event's in the stream."""
+    ruler, row, _ = draw([point("o" * 24 + "x", first=first), point("o" * 25, first=first)], Style())
+    start = row.index("●")
+    for number in ruler.split():
+        assert ruler.index(number) - start == int(number) - first
+    assert ruler.split()
+
+
+def test_a_refused_event_is_seen_and_not_applied() -> None:
+    """It has its own mark, and a word under the picture."""
+    _, row, legend = draw([point("ooro")], Style())
+    assert row.endswith("●●○●")
+    assert legend.strip() == "○ refused by the application"

@@ -157,10 +157,11 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
             unread = not step.peer and column > reach and not told
             row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
     if step.after.point == "applied" and path.named is not None:
-        left_out = [there[position] for position in path.named.ignored if position < len(there)]
-        for at in left_out:
+        letters = dict.fromkeys(path.named.ignored, "c") | dict.fromkeys(path.named.rejected, "r")
+        for position, letter in letters.items():
+            at = there[position] if position < len(there) else None
             if at is not None:
-                row[at] = "c"
+                row[at] = letter
 
 
 def _quiet(step: Step) -> Container[int]:

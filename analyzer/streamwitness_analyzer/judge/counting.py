@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from .attribute import Step
 from .path import Path
 from .records import Record
+from .together import chain
 
 _LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
 _ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
@@ -29,6 +32,57 @@ def counts(path: Path) -> tuple[int | None, int | None]:
         if step.before in client and used is not None:
             used = _through(path, step, used)
     return sent, used
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """What one exchange of a stream brought: the numbers `first` to `sent`, used up to `reach`."""
+
+    first: int
+    sent: int
+    used: int
+    reach: int
+
+
+def counts_of_stream(main: Path, every: Sequence[Path]) -> tuple[int | None, int | None]:
+    """The same of a stream of which several exchanges of one gateway carried a part each, by the events' numbers.
+
+    What came twice counts once. None: not known; without numbers nobody knows what two exchanges have in common.
+    """
+    chained = chain(main, every)
+    if len(chained) < 2 and not main.exchange.attempt:
+        return counts(main)
+    found = [_brought(path) for path in chained]
+    brought = [one for one in found if one is not None]
+    whole = [path.exchange.attempt for path in chained] == list(range(len(chained))) and len(brought) == len(found)
+    if not whole or brought[0].first:
+        return None, None
+    return max([one.sent for one in brought] + _upstream(chained[0])), _together(brought)
+
+
+def _brought(path: Path) -> _Brought | None:
+    egress, (_, used) = path.record("egress"), counts(path)
+    first = egress.first_number if egress is not None and egress.closed else None
+    if egress is None or first is None or used is None:
+        return None
+    changes = [change for step in path.steps for change in step.hop.changes if step.before.point != "ingress"]
+    inside = sum(c.count for c in changes if c.kind in _LOST and c.kind != "tail")
+    more = sum(c.count for c in changes if c.kind in _ADDED)
+    return _Brought(first, first + egress.events, used, first + used + inside - more)
+
+
+def _together(brought: Sequence[_Brought]) -> int:
+    used = reach = 0
+    for one in brought:
+        used += max(0, one.used - max(0, reach - one.first))
+        reach = max(reach, one.reach)
+    return used
+
+
+def _upstream(first: Path) -> list[int]:
+    """Events of the upstream answer, where it is known to be what the exchanges were made of."""
+    feeding = first.upstream.hop is not None and first.upstream.hop.status == "intact"
+    return [first.upstream.leg.events] if feeding and first.upstream.leg is not None else []
 
 
 def _first(path: Path, record: Record, egress: Record | None) -> int | None:

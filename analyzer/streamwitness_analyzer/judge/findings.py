@@ -180,6 +180,8 @@ def _finding(records: _Records, fault: Fault) -> Finding:
     for mapper in mappers:
         (low, first), (high, last) = mapper(span[0]), mapper(span[1])
         span, sure = (low, max(low, high)), sure and first and last
+    if axis == "egress":  # positions of an exchange that goes on are numbers of the stream from its first one on
+        span = (span[0] + records.path.first, span[1] + records.path.first)
     return Finding(fault, span, not sure, axis, _content(records, fault), _same_as(records.path, fault))
 
 

@@ -47,6 +47,12 @@ class Path:
         """The record of a point on this path."""
         return next((r for r in self.records if r.point == point), None)
 
+    @property
+    def first(self) -> int:
+        """The number in the stream of this exchange's first event at gateway out; 0 where none are known."""
+        egress = self.record("egress")
+        return (egress.first_number or 0) if egress is not None else 0
+
 
 def paths(exchange: Exchange) -> list[Path]:
     """Every path of an exchange: one for each client process, or that of the gateway alone."""

@@ -82,11 +82,11 @@ def doubts(every: Sequence[Path]) -> list[str]:
 
 def _continues(path: Path, every: Sequence[Path]) -> bool:
     """Whether this exchange and those before it are together what the upstream brought, as far as it was due."""
-    chain = _chain(path, every)
-    legs = [p.upstream.leg for p in chain if p.upstream.leg is not None]
-    if not legs and not any("ingress" in p.exchange.expected for p in chain):
+    chained = chain(path, every)
+    legs = [p.upstream.leg for p in chained if p.upstream.leg is not None]
+    if not legs and not any("ingress" in p.exchange.expected for p in chained):
         return True  # nothing was ever to be seen upstream
-    parts = [p.record("egress") for p in chain]
+    parts = [p.record("egress") for p in chained]
     if len(legs) != 1 or legs[0].own_end or not legs[0].closed:
         return False
     together = _together([record for record in parts if record is not None and record.closed])
@@ -99,7 +99,7 @@ def _continues(path: Path, every: Sequence[Path]) -> bool:
     return (whole.n, whole.o) == together if due else n <= whole.n and whole.prefix[n] == o
 
 
-def _chain(path: Path, every: Sequence[Path]) -> list[Path]:
+def chain(path: Path, every: Sequence[Path]) -> list[Path]:
     """The exchanges of this gateway up to this one, one path each."""
     here = {
         p.exchange.id: p
@@ -134,7 +134,7 @@ def _places_before(view: View, position: int) -> int | None:
 
 def upstream_state(main: Path, every: Sequence[Path]) -> str:
     """How the upstream of an exchange that continues another one failed, as that one told; `none` where it did not."""
-    states = [ingress_state(path) for path in _chain(main, every) if path is not main]
+    states = [ingress_state(path) for path in chain(main, every) if path is not main]
     failed = [state for state in states if state not in ("none", "complete", "stopped")]
     return failed[-1] if failed and egress_state(main) != "complete" else "none"
 
@@ -143,7 +143,7 @@ def cut_upstream(path: Path, every: Sequence[Path]) -> bool:
     """Whether the rest of an answer is that of one whose upstream was never complete."""
     if not path.exchange.attempt:
         return False
-    legs = [leg for p in _chain(path, every) for leg in p.exchange.at("ingress") if leg.closing is not None]
+    legs = [leg for p in chain(path, every) for leg in p.exchange.at("ingress") if leg.closing is not None]
     return bool(legs) and not any(leg.complete for leg in legs)
 
 

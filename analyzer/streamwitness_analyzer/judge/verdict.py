@@ -13,7 +13,7 @@ from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 from . import together, waste, words
 from .cells import alone, draw
 from .change import Hop
-from .counting import counts
+from .counting import counts, counts_of_stream
 from .endings import OPEN, Row, ending_of
 from .findings import Finding, findings_of
 from .moment import ended_at, moment
@@ -38,7 +38,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     missing = _missing(testimony.exchanges)
     doubts = together.doubts(every)
     integrity = _integrity(every, sorted_, missing, settled and not excess and not doubts)
-    sent, used = counts(main) if main else (None, None)
+    sent, used = counts_of_stream(main, every) if main else (None, None)
     return {
         "stream": blocks[0].stream if blocks else "",
         "judge_version": JUDGE_VERSION,
@@ -175,11 +175,13 @@ def _confidence(found: Sequence[Finding]) -> str | None:
 def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[str, Any]]:
     drawn = {recorder: cells for path in every for recorder, cells in draw(path).items()}
     reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
+    numbers = {path.exchange.id: path.first for path in every}
     out = []
     for exchange in exchanges:
         out += [
             _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder))
             for record in exchange.records
+            | {"first": numbers.get(exchange.id, 0)}
         ]
         here = {record.point for record in exchange.records}
         out += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
@@ -211,7 +213,7 @@ def _absent(exchange: Exchange, point: str) -> dict[str, Any]:
     return {
         "exchange": exchange.id, "attempt": exchange.attempt, "hop": exchange.hop, "witness": "", "point": point,
         "leg": None, "label": words.label(point), "events": 0, "used": 0, "bytes": 0, "content": 0, "end": None,
-        "complete": None, "held": "none", "cells": "", "client": None,
+        "complete": None, "held": "none", "cells": "", "client": None, "first": 0,
     }  # fmt: skip
 
 

@@ -118,3 +118,9 @@ def test_an_event_that_bears_another_streams_number(result: str, stamped: bool, 
     assert [(f["kind"], f["suspects"], f["sequence"]) for f in from_elsewhere(result, stamped=stamped)] == [
         (kind, ["transport"], [5, 5])
     ]
+
+
+def test_a_refused_event_has_a_letter_of_its_own() -> None:
+    """Seen, not applied: neither in place nor absent."""
+    cells = refused("wrong_stream", "ingress", "egress", "wire", "parsed", places=(7, 9))["points"][-1]["cells"]
+    assert [at for at, letter in enumerate(cells) if letter == "r"] == [7, 9]

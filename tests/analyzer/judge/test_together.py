@@ -224,3 +224,35 @@ def test_a_gateway_that_names_what_it_read_does_not_call_it_the_source() -> None
 def test_under_two_keys_nothing_is_compared_between_gateways() -> None:
     """All digests differ, and prove nothing."""
     assert said(named(ANSWER, inner=ANSWER)) == ("completed", "unproven", [])
+
+
+# --------------------------------------------------------------------------- how much of the stream
+
+
+@pytest.mark.parametrize("first", range(RECEIVED + 1))
+def test_counts_are_the_streams(first: int) -> None:
+    """What two exchanges brought together, by the events' numbers; what came twice counts once."""
+    assert resumed(first=first)["counts"] == {"sent": len(ANSWER), "used": len(ANSWER)}
+
+
+def test_counts_of_a_stream_of_which_something_was_skipped() -> None:
+    """The client went on behind what it had lost."""
+    assert resumed(first=SENT)["counts"] == {"sent": len(ANSWER), "used": len(ANSWER) - (SENT - RECEIVED)}
+
+
+def test_without_numbers_nobody_knows_how_much_came() -> None:
+    """The rest of an answer is not the answer."""
+    assert resumed(stamp=False)["counts"] == {"sent": None, "used": None}
+
+
+def test_places_in_a_further_exchange_are_those_of_the_stream() -> None:
+    """Its first event has the number with which it goes on, in the findings and over the picture."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(sent[:4], proper(), sent[:6], ANSWER, sent_end="disconnected", received_end="reset", stamp="id")
+    ended = Play([*sent[4:7], *sent[8:]], proper(), sent[4:], attempt=1, first=4, stamp="id")
+    verdict = stream.play(begun).play(ended).verdict()
+    assert [(f["kind"], f["sequence"]) for f in verdict["findings"]] == [("gap", [7, 7])]
+    assert {(point["attempt"], point["first"]) for point in verdict["points"]} == {(0, 0), (1, 4)}
+    assert verdict["counts"] == {"sent": len(ANSWER), "used": len(ANSWER) - 1}
+    assert verdict["ending"]["after"] == len(ANSWER) - 1
