@@ -158,10 +158,12 @@ def _read_openai_sync(origin: str, notes: Notebook) -> None:
         ):
             notes.stream = stream_id(stream) or notes.stream
             reducer = Reducer(notes, answer)
-            for chunk in stream:
-                reducer.feed(chunk)
-            reducer.drain()
-            reducer.finish()
+            try:
+                for chunk in stream:
+                    reducer.feed(chunk)
+                reducer.drain()
+            finally:
+                reducer.finish()
 
 
 async def read_genai(clients: Clients, notes: Notebook) -> None:

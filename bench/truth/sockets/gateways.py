@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bench.truth.labels import Deed
 from streamwitness.gateway import StreamWitness, upstream
-from streamwitness.headers import parse_response
+from streamwitness.headers import parse_request, parse_response
 from streamwitness.semconv import HEADER
 
 from .acts import Act, Event
@@ -181,5 +181,8 @@ class Witnessed:
                 notes.stream = header.id if header is not None else notes.stream
             await send(message)
 
+        proposed = [value for name, value in scope["headers"] if name == HEADER.encode()]
+        asked = parse_request(proposed[0].decode()) if proposed else None
+        notes.stream = notes.stream or (asked.id if asked is not None and asked.id else "")
         app = self._plain if notes.scenario.setup == "client" else self._seen
         await app(scope, receive, learning)

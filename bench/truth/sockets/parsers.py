@@ -5,6 +5,7 @@ A parser takes the pieces of a body as the HTTP library hands them on, and yield
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final
@@ -171,7 +172,7 @@ async def parsed(notes: Notebook, pieces: Pieces) -> AsyncIterator[Any]:
     fault = injector(notes, alter=lambda value: _other(out, value, altered), invent=lambda value: _invented(out, value))
     body = PARSERS[notes.scenario.parser](notes, _noting(notes, pieces))
     async for value in body:
-        for made in fault.feed(value) if fault is not None else [value]:
+        for made in _apart(fault.feed(value)) if fault is not None else [value]:
             notes.went("parser", object_tokens(out, made))
             yield made
         if fault is not None and fault.over:
@@ -181,6 +182,12 @@ async def parsed(notes: Notebook, pieces: Pieces) -> AsyncIterator[Any]:
     for made in fault.finish() if fault is not None else []:
         notes.went("parser", object_tokens(out, made))
         yield made
+
+
+def _apart(made: list[Any]) -> Iterator[Any]:
+    """Objects that are not one and the same: what is decoded twice is two."""
+    for number, value in enumerate(made):
+        yield copy.deepcopy(value) if number else value
 
 
 async def _noting(notes: Notebook, pieces: Pieces) -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ Where a call's arguments come as an object they are one act, printed in one way.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from .acts import DONE, Act, Event, token
@@ -46,25 +46,43 @@ def acts_of_object(provider: str, value: Any) -> list[Act]:
 
 
 def tokens(provider: str, events: Iterable[Event]) -> list[str]:
-    """What can be told apart of these events by what they say, one for each act that says something."""
-    said = (token(act) for event in events if not event.comment for act in acts_of(provider, event.data))
+    """What can be told apart of these events by what they say, one for each event that says something."""
+    said = (_joined(acts_of(provider, event.data)) for event in events if not event.comment)
     return [text for text in said if text]
 
 
 def object_tokens(provider: str, value: Any) -> list[str]:
     """The same of one decoded event."""
-    return [text for act in acts_of_object(provider, value) if (text := token(act))]
+    text = _joined(acts_of_object(provider, value))
+    return [text] if text else []
 
 
-def is_complete(provider: str, events: Iterable[Event], *, choices: int) -> bool:
+def _joined(acts: Iterable[Act]) -> str:
+    return "+".join(text for act in acts if (text := token(act)))
+
+
+def is_complete(provider: str, events: Sequence[Event], *, choices: int) -> bool:
     """Whether these events are a whole answer by the rule of the format (PROVIDERS, completion)."""
     acts = [act for event in events if not event.comment for act in acts_of(provider, event.data)]
     if any(act.kind == "error" for act in acts):
         return False
     finished = {act.choice for act in acts if act.kind == "finish"}
+    if provider == "anthropic" and _open_blocks(events):
+        return False
     if provider in ("anthropic", "ollama"):
         return bool(finished) and any(act.kind == "terminal" for act in acts)
     return finished >= set(range(choices))
+
+
+def _open_blocks(events: Sequence[Event]) -> set[int]:
+    """Blocks that were started and not stopped."""
+    started: set[int] = set()
+    for event in events:
+        if event.name == "content_block_start":
+            started.add(json.loads(event.data)["index"])
+        elif event.name == "content_block_stop":
+            started.discard(json.loads(event.data)["index"])
+    return started
 
 
 def has_error(provider: str, events: Iterable[Event]) -> bool:

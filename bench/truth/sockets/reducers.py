@@ -7,6 +7,7 @@ from typing import Any
 from bench.truth.labels import Deed
 from streamwitness.client.applying import Applied
 
+from .acts import token
 from .faults import Injector, generic
 from .readers import acts_of_object
 from .scenario import Notebook, events, place
@@ -25,6 +26,7 @@ class Reducer:
         self._notes, self._answer, self._count, self._at = notes, answer, 0, -1
         self._fault = scenario.fault("reducer")
         self._came: list[tuple[str, frozenset[str]]] = []
+        self._went: list[str] = []
         self._applied: set[str] = set()
         self._injector: Injector[tuple[int, Any]] | None = None
         if self._fault is not None:
@@ -46,10 +48,12 @@ class Reducer:
             self._apply(position, event)
 
     def finish(self) -> None:
-        """The stream is over, or it is left."""
+        """The stream is over, or it is left: note what carries something of a kind that it takes up at all."""
         used = frozenset[str]().union(*(kinds for name, kinds in self._came if name in self._applied))
-        due = [name for name, kinds in self._came if name in self._applied or not kinds or kinds & used]
-        self._notes.came("reducer", due)  # what it never takes up at all, it may have no use for
+        due = {name for name, kinds in self._came if kinds & used}
+        self._notes.came("reducer", [name for name, _ in self._came if name in due])
+        went = [name for name in self._went if name in due or name not in self._applied]
+        self._notes.went("reducer", went)
 
     def drain(self) -> None:
         """The stream has come to its end."""
@@ -57,7 +61,7 @@ class Reducer:
             self._apply(*item)
 
     def _apply(self, position: int, event: Any) -> None:
-        self._notes.went("reducer", [f"event {position}"])
+        self._went.append(f"event {position}")
         self._applied.add(f"event {position}")
         if self._answer is not None:
             with self._answer.event(event):
@@ -68,7 +72,7 @@ class Reducer:
         if self._answer is None:
             return
         if how == "partial":
-            self._notes.went("reducer", [f"a part of event {position}"])
+            self._went.append(f"a part of event {position}")
             self._answer.report(event, "partial", parts=())
             return
         try:
@@ -82,7 +86,7 @@ class Reducer:
         value = (
             event if isinstance(event, (dict, str)) else event.model_dump(by_alias=True, mode="json", warnings=False)
         )
-        return frozenset(act.kind for act in acts_of_object(self._notes.scenario.out, value))
+        return frozenset(act.kind for act in acts_of_object(self._notes.scenario.out, value) if token(act))
 
     def _place(self, client: str) -> int:
         """Where the fault is done, among the events that this client's parser hands on."""

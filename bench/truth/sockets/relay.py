@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping
 
 from bench.truth.labels import Deed
 
 from . import http1
-from .acts import CONTENT, Event
-from .bodies import FRAMING, Splitter
+from .acts import Event
+from .bodies import FRAMING, PLAIN, Framer, Splitter
 from .faults import Injector, generic
 from .readers import acts_of
 from .scenario import Notebook, events, place
 from .upstream import altered
 from .works import honest, invented
+from .writers import dumps
 
 
 class Connection:
@@ -104,10 +106,9 @@ class Connection:
         return altered(self._out, event)
 
     def _foreign(self, event: Event) -> list[Event]:
-        """An event with other words in its place."""
-        made = invented(self._out, event)
-        words = [act.text for act in acts_of(self._out, event.data) if act.kind in CONTENT]
-        return [other._replace(raw=event.raw.replace(words[0].encode(), b"mistletoe ", 1)) for other in made]
+        """An event with other words in its place, and without a number: who injects it knows none."""
+        framer = Framer(FRAMING[self._out], PLAIN)
+        return [other._replace(raw=framer.frame(_unnumbered(other))) for other in invented(self._out, event)]
 
     async def _send(self, data: bytes) -> None:
         self._writer.write(http1.chunk(data))
@@ -118,6 +119,13 @@ class Connection:
         passed = self._notes.passed.get("transport", [])
         due = sum(bool({act.kind for act in acts_of(self._out, e.data)} - {"terminal", "ping"}) for e in passed)
         await http1.until(lambda: self._notes.taken >= due, 5.0)
+
+
+def _unnumbered(event: Event) -> Event:
+    if not event.data.startswith('{"_stream"'):
+        return event
+    value = {name: member for name, member in json.loads(event.data).items() if name not in ("_stream", "_seq")}
+    return event._replace(data=dumps(value))
 
 
 def _token(notes: Notebook, event: Event) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -134,7 +134,7 @@ class World:
         await asyncio.wait_for(clients.read(self._clients, notes), http1.WAIT_SECONDS * 2)
         points = expected(notes)
         if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
-            gc.collect()  # its generators close no response: that ends when nobody holds it any more
+            await _collected(lambda: points <= self._sink.closed(notes.stream))
         if not await http1.until(lambda: bool(notes.stream) and points <= self._sink.closed(notes.stream), 10.0):
             lacking = ", ".join(sorted(points - self._sink.closed(notes.stream)))
             raise BenchError(f"{notes.scenario.name}: no closing block from {lacking}; client: {notes.error or 'well'}")
@@ -145,6 +145,14 @@ class World:
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
             notes=frozenset(notes.notes),
         )  # fmt: skip
+
+
+async def _collected(over: Callable[[], bool]) -> None:
+    """Collect what nobody holds any more: google-genai's generators close no response, and end only so."""
+    for _ in range(20):
+        gc.collect()
+        if await http1.until(over, 0.05):
+            return
 
 
 def _with_roles(blocks: list[Block]) -> list[Block]:

@@ -38,6 +38,10 @@ _SOURCE: Final = {
 }
 
 
+_CLEAN: Final = frozenset(("transport.cut", "transport.cut_inside"))
+"""Ends of the network that look like an end in order."""
+
+
 def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
     scenario = notes.scenario
@@ -56,7 +60,7 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
     client = next((_CLIENT[end] for end in sorted(notes.ends) if end in _CLIENT), None)
     source = _source(notes)
     if client is not None:  # the provider waited for it: nothing was complete by then
-        return client, "client"
+        return ("client_abandoned" if _lets_go(notes) else client), "client"
     if _whole(notes, "transport"):
         broken = source if source is not None and not _whole(notes, "source") else None
         return (broken, "source") if broken is not None else ("completed", "source")
@@ -66,11 +70,18 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
         return _error(notes, source)
     if source is not None and not _whole(notes, "gateway") and not _lost_below(notes):
         return source, "source"
+    if _failed(notes, "gateway") and source == "upstream_error" and notes.ends & _CLEAN:
+        return source, "source"  # it had failed before; its error is what is missing
     if any(end.startswith("transport.") for end in notes.ends) or _whole(notes, "gateway"):
         return "network_lost", "transport"
     if "gateway.raise" in notes.ends:
         return "gateway_error", "gateway"
     return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
+
+
+def _lets_go(notes: Notebook) -> bool:
+    """Whether nobody closes what the client stops reading: google-genai's generators do not."""
+    return notes.scenario.client == "genai" and "client.cancel" not in notes.ends
 
 
 def _arrived(notes: Notebook) -> bool:

@@ -14,7 +14,7 @@ from .acts import CONTENT, Act, Event
 from .bodies import FRAMING, TYPES, Framer, cut
 from .faults import Fault
 from .readers import acts_of
-from .scenario import Notebook, events, place, writer
+from .scenario import Notebook, events, place, writer, written
 
 _EVIDENT: Final = {
     ("openai_responses", "drop"): "hole",
@@ -25,8 +25,8 @@ _EVIDENT: Final = {
 
 _STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "error"))
 
-FAILED_FIRST: Final = 3
-"""Events of the attempt that breaks before a gateway fails over."""
+_OTHER_ID: Final = (("chatcmpl-1", "chatcmpl-0"), ("msg_1", "msg_0"), ("resp_1", "resp_0"), ('"r1"', '"r0"'))
+"""What a response is called, and what another one is."""
 
 
 class Script:
@@ -40,7 +40,7 @@ class Script:
         whole = events(scenario.provider, scenario.answer)
         fault = scenario.fault("source")
         if first:
-            self.events, self.end = whole[:FAILED_FIRST], "break"
+            self.events, self.end = _attempt(scenario.provider), "break"
         else:
             self.events = whole if fault is None else self._broken(whole, fault)
             self._note()
@@ -81,6 +81,14 @@ class Script:
     def _note(self) -> None:
         for event in self.events:
             self._notes.out("source", event)
+
+
+def _attempt(provider: str) -> list[Event]:
+    """The beginning of another answer: the attempt that breaks before a gateway fails over."""
+    made = written(provider, [Act("role"), *(Act("text", word) for word in ("quince ", "rowan ", "spruce "))])
+    for one, other in _OTHER_ID:
+        made = [event._replace(data=event.data.replace(one, other)) for event in made]
+    return made
 
 
 def altered(provider: str, event: Event) -> Event:

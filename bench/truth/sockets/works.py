@@ -56,16 +56,20 @@ class Translate:
 
     def __init__(self, source: str, target: str) -> None:
         self._source, self._pen = source, writer(target)
+        self._seen: set[str] = set()
 
     def feed(self, event: Event) -> list[Event]:
         """See `Work`."""
         if event.comment:
             return []
-        return [made for act in acts_of(self._source, event.data) for made in self._pen.write(act)]
+        acts = acts_of(self._source, event.data)
+        self._seen.update(act.kind for act in acts)
+        return [made for act in acts for made in self._pen.write(act)]
 
     def finish(self) -> list[Event]:
-        """See `Work`."""
-        return []
+        """A terminator, where the answer has a finish and came without."""
+        lacks = "finish" in self._seen and "terminal" not in self._seen
+        return list(self._pen.write(Act("terminal"))) if lacks else []
 
 
 WORKS: Final = {"pass": Pass, "reprint": Reprint, "buffer": Pass, "chunked": Pass, "failover": Pass, "read_on": Pass}
@@ -95,6 +99,7 @@ class Broken:
     def __init__(self, notes: Notebook) -> None:
         self.over = False
         """The gateway ends its answer here, as if that were the end."""
+        self._whole = False
         self.last: list[Event] = []
         """What it writes by itself behind that."""
         self.error: Exception | None = None
@@ -116,6 +121,7 @@ class Broken:
 
     def feed(self, event: Event) -> Iterator[Event]:
         """What goes out for what came in; nothing any more once it is `over`."""
+        self._had_the_end(event)
         for made in self._work.feed(event):
             yield from self._passing(made)
 
@@ -224,7 +230,17 @@ class Broken:
         """It sends no more by its own will, whatever it has read."""
         self.over = True
         self._notes.ends.add(f"gateway.{how}")
-        self._notes.stopped.add("gateway")
+        if not self._whole:
+            self._notes.stopped.add("gateway")
+
+    def _had_the_end(self, event: Event) -> None:
+        """Who has read the upstream to its end has not let go of it."""
+        scenario = self._notes.scenario
+        ending = ("terminal", "finish") if scenario.provider == "openai_responses" else ("terminal",)
+        if any(act.kind in ending for act in acts_of(scenario.provider, event.data)):
+            self._whole = True
+            if not scenario.waits:
+                self._notes.stopped.discard("gateway")
 
     def _did(self, act: str, *at: int) -> None:
         self._notes.did(Deed("gateway", act, at))
