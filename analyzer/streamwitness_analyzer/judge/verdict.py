@@ -180,8 +180,8 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
     for exchange in exchanges:
         out += [
             _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder))
-            for record in exchange.records
             | {"first": numbers.get(exchange.id, 0)}
+            for record in exchange.records
         ]
         here = {record.point for record in exchange.records}
         out += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
