@@ -58,7 +58,7 @@ _OWN: Final = "error eof misframed raised none"
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
 _NOT_AS_ANNOUNCED: Final = "the body was not what it was announced as"
-_STOPPED: Final = {
+STOPPED: Final = {
     "source": "nothing more came into the gateway",
     "gateway": "the gateway had more to send, and sent nothing",
     "transport": "what the gateway had done did not reach the client",
@@ -79,9 +79,9 @@ ROWS: Final = (
     Row("", "", "cancelled", "client_cancelled", "client", "the client cancelled before it was complete"),
     Row("", "", "timeout", "client_timeout", "client", "the client waited no longer"),
     *(
-        Row("", "", f"{word}_{where}", ending, where, f"{_STOPPED[where]} until the client gave up waiting")
+        Row("", "", f"{word}_{where}", ending, where, f"{STOPPED[where]} until the client gave up waiting")
         for word, ending in (("stalled", "stalled"), ("no_first", "stalled_before_first"))
-        for where in _STOPPED
+        for where in STOPPED
     ),
     Row("", "", "abandoned", "client_abandoned", "client", "the client stopped reading before it was complete"),
     # an error told inside the answer

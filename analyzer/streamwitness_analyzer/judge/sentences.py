@@ -17,7 +17,7 @@ from streamwitness.semconv import (
     Component,
 )
 
-from . import words
+from . import stalls, words
 from .endings import Row
 from .findings import Finding
 from .path import Path
@@ -47,8 +47,10 @@ def _in_short(row: Row, main: Path | None) -> str:
     text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
     if row.ending == "protocol_violation" and row.by is not None:
         text = f"{row.by.upper()} {text}"
+    if row.ending in ("stalled", "stalled_before_first") and row.by is not None:
+        text = f"{row.by.upper()} {text}"
     last = after(row, main)
-    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost")
+    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost", "stalled")
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
     return f"{text} after {last}" if cut and last is not None and last >= 0 else text
@@ -191,6 +193,8 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
         s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
     )
     notes = [_note("undelivered", undelivered)] if undelivered else []
+    if (silence := stalls.told(path)) is not None:
+        notes.append(_note("silent", 1, silence))
     if path.named is not None and path.named.ignored:
         notes.append(_note("ignored", len(path.named.ignored)))
     if path.named is not None and path.named.rejected:

@@ -11,19 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS
+from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS, READ_WAIT_MS
 
 from .attribute import Step
+from .endings import STOPPED
 from .moment import moment
 from .path import Path
 from .records import Record
 from .view import View
-from .waiting import BUDGET_MS, held_ms, stepped, times
+from .waiting import BUDGET_MS, gathered, held_ms, seconds, stepped, times
 
 _NS: Final = 1_000_000
 Where = Literal["source", "gateway", "transport"]
 _CLOSED: Final = frozenset(("eof", "stopped_at_terminal", "reset", "protocol_error"))
 """Ends of gateway in after which nothing more was to come."""
+_LEFT: Final = frozenset(("cancelled", "timeout", "abandoned", "unknown"))
+"""Ends of a client that did not wait for more."""
 _CONTINUED: Final = "continued by another request"
 
 
@@ -37,12 +40,26 @@ class Silence:
 
 
 def silence(path: Path) -> Silence | None:
-    """The silence at the client's end, if it asked in vain for longer than the budget."""
+    """The silence at the client's end, if it asked in vain for longer than the budget, and than ever before.
+
+    A limit for the whole answer may run out in any pause; one for a pause runs out in the longest.
+    """
     wire = path.record("wire")
     if wire is None or not wire.closed:
         return None
-    waited = waiting_ms(wire)
-    return Silence(waited, wire.events, _where(path, wire)) if waited >= BUDGET_MS else None
+    waited, longest = waiting_ms(wire), wire.told(READ_WAIT_MS)
+    if waited < BUDGET_MS or (isinstance(longest, int) and longest > waited):
+        return None
+    return Silence(waited, wire.events, _where(path, wire))
+
+
+def told(path: Path) -> str | None:
+    """The silence before somebody left, in words; None where there was none, or where the answer ended otherwise."""
+    wire = path.record("wire")
+    if wire is None or wire.end not in _LEFT or (quiet := silence(path)) is None:
+        return None
+    behind = f"after event {quiet.events - 1}" if quiet.events else "from the beginning on"
+    return f"{seconds(quiet.ms)} {behind}" + (f"; {STOPPED[quiet.where]}" if quiet.where else "")
 
 
 def waiting_ms(record: Record) -> int:
@@ -60,13 +77,15 @@ def silent_ms(record: Record) -> int:
 def _where(path: Path, wire: Record) -> Where | None:
     egress = path.record("egress")
     step = next((step for step in path.steps if step.after is wire and step.before is egress), None)
-    if egress is None or step is None or step.hop.status != "intact" or not egress.closed or stepped(egress):
+    if egress is None or step is None or step.hop.status != "intact" or not egress.closed:
+        return None
+    if stepped(egress) or gathered(wire):
         return None
     if egress.events > wire.events:
         return "transport" if _under_way_ms(egress, wire) >= BUDGET_MS else None
     if _heard_of_the_end_long_before(egress, wire):
         return "transport"
-    return _behind_gateway_out(path, egress)
+    return _behind_gateway_out(path, egress, wire)
 
 
 def _under_way_ms(egress: Record, wire: Record) -> int:
@@ -94,7 +113,7 @@ def _heard_of_the_end_long_before(egress: Record, wire: Record) -> bool:
     return min(silent_ms(wire) - silent_ms(egress), waiting_ms(wire)) >= BUDGET_MS
 
 
-def _behind_gateway_out(path: Path, egress: Record) -> Where | None:
+def _behind_gateway_out(path: Path, egress: Record, wire: Record) -> Where | None:
     """The gateway sent nothing more, and its server had nothing in hand: did it have anything?"""
     leg, step = _only_leg(path, egress)
     ready = egress.end == "disconnected" and silent_ms(egress) - held_ms(egress) >= BUDGET_MS
@@ -104,7 +123,9 @@ def _behind_gateway_out(path: Path, egress: Record) -> Where | None:
     if since is not None:
         kept = (_end(egress) - since) // _NS - held_ms(egress)
         return "gateway" if kept >= BUDGET_MS else None
-    return "source" if waiting_ms(leg) >= BUDGET_MS else None
+    # A gateway whose process was kept from running hears late of its client's going, and may not have read what came.
+    awake = silent_ms(egress) - silent_ms(wire) < BUDGET_MS
+    return "source" if awake and waiting_ms(leg) >= BUDGET_MS and not gathered(leg) else None
 
 
 def _only_leg(path: Path, egress: Record) -> tuple[Record | None, Step | None]:

@@ -11,11 +11,11 @@ a machine that slept, or whose clock was set, tells nothing; only events that ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from streamwitness.semconv import CLOCK_STEP_MS, HOLD_TOTAL_MS
+from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS
 
 from .attribute import Fault, Step, suspects
 from .change import Change, Proof
@@ -62,9 +62,9 @@ def _in_the_gateway(step: Step) -> list[Fault]:
 
 def _on_the_way(step: Step) -> list[Fault]:
     """Sent at gateway out, received later after that than a later event was."""
-    if not _worth_looking(step):
+    if not _worth_looking(step) or gathered(step.after):
         return []
-    pairs = list(_pairs(step, "payload"))
+    pairs = _pairs(step, "payload")
     late = [came - sent for _, sent, came in pairs]
     base = [lag + sent // _DRIFT for lag, (_, sent, _) in zip(late, pairs, strict=True)]
     least = list(accumulate(reversed(base), min))[::-1]
@@ -86,13 +86,12 @@ def _length(before: Record, after: Record) -> int:
     return last.blocks[-1].end_ns - before.blocks[0].start_ns
 
 
-def _pairs(step: Step, axis: Axis) -> Iterator[Pair]:
+def _pairs(step: Step, axis: Axis) -> list[Pair]:
     """The events that are proven the same at both points, as far as their rows are held."""
     sent, came = times(step.before), times(step.after)
     here, there = View(step.before, axis).positions, View(step.after, axis).positions
-    for a, b in zip(here[: step.hop.prefix], there, strict=False):
-        if a is not None and b is not None and a in sent and b in came:
-            yield a, sent[a], came[b]
+    same = zip(here[: step.hop.prefix], there, strict=False)
+    return [(a, sent[a], came[b]) for a, b in same if a is not None and b is not None and a in sent and b in came]
 
 
 def times(record: Record) -> dict[int, int]:
@@ -101,8 +100,8 @@ def times(record: Record) -> dict[int, int]:
     for block in record.blocks:
         if block.rows is None or block.position + block.row_count != block.totals["events"]:
             continue
-        for i, t in enumerate(block.columns("t").get("t") or ()):
-            found[block.position + i] = block.start_ns + t * _US
+        start, column = block.start_ns, block.columns("t").get("t") or ()
+        found.update(enumerate([start + t * _US for t in column], block.position))
     return found
 
 
@@ -115,6 +114,11 @@ def held_ms(record: Record) -> int:
 def stepped(record: Record) -> bool:
     """Whether the machine slept meanwhile, or its clock was set: then no difference of its times tells anything."""
     return record.told(CLOCK_STEP_MS) is not None
+
+
+def gathered(record: Record) -> bool:
+    """Whether the reader's library kept what had come until there was more: then nobody knows when it came."""
+    return record.told(GATHERED) is True
 
 
 def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure: bool) -> list[Fault]:
@@ -136,6 +140,8 @@ def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure
 
 _PROOF: Final = Proof("by_time")
 _ON_THE_WAY: Final = ", by the network, by something that buffers, or by a client process that did not get to read"
+"""Where the hook does not stand: from the moment the gateway's code handed an event to whatever is outside it (a
+middleware, the server) to the moment the client's code was given it."""
 
 
 def seconds(ms: int) -> str:

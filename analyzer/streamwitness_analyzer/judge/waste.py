@@ -44,6 +44,25 @@ def kept_running(exchange: Exchange, egress: Record | None) -> list[Fault]:
     return [fault for leg in legs if (fault := _wasted(leg, egress, gone)) is not None]
 
 
+def cost(exchange: Exchange, egress: Record | None) -> dict[str, int | None] | None:
+    """What was read upstream after the client had gone, what was in hand included; None where that is not known.
+
+    `output_tokens` is what the provider counted for the whole answer, as it told the gateway.
+    """
+    if egress is None or egress.closing is None or egress.end != "disconnected" or egress.faulted:
+        return None
+    legs = exchange.at("ingress", egress.witness)
+    if not legs or any(leg.held != "full" for leg in legs):
+        return None
+    late = [row for leg in legs for row in _rows(leg) if row.at > egress.closing.end_ns]
+    tokens = [told for leg in legs if isinstance(told := leg.told(USAGE_OUTPUT), int)]
+    return {
+        "events": len(late),
+        "bytes": sum(row.size for row in late),
+        "output_tokens": sum(tokens) if tokens else None,
+    }
+
+
 def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
     late = [row for row in _rows(leg) if row.at > gone + _US]
     moments = sorted({row.at for row in late})

@@ -123,6 +123,7 @@ NOTES: Final = {
     "short_by_design": "The answer is short by design: it finished with {detail}.",
     "no_terminator": "The answer finished, but no terminator followed.",
     "recovered": "{count} lost on the way came by a later exchange; nobody lacks them.",
+    "silent": "Before the client left, nothing came for {detail}.",
     "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
     "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
     "odd_text": "{count} with a whole text of the provider's own that is not what its pieces add up to; filters and"

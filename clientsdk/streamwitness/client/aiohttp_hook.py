@@ -232,6 +232,7 @@ class _Content:
         return piece
 
     async def readexactly(self, n: int) -> bytes:
+        self._streamwitness.tap.gathers = True
         piece: bytes = await self._streamwitness_read(lambda inner: inner.readexactly(n), n != 0)
         return piece
 

@@ -289,6 +289,7 @@ def _read(name: str, raw: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     body = raw._streamwitness
     amount, decoded = _asked_for(args, kwargs)
     body.asked(getattr(raw, "decode_content", True) if decoded is None else decoded)
+    body.tap.gathers = body.tap.gathers or (name == "read" and amount != 0)
     try:
         piece = getattr(body.base, name)(raw, *args, **kwargs)
     except BaseException as error:

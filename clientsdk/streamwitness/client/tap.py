@@ -15,6 +15,7 @@ from streamwitness import faults
 from streamwitness.backlog import MOST_BYTES, Backlog
 from streamwitness.decoding import Decoder, UnknownEncodingError, decoder
 from streamwitness.observer import BodyObserver
+from streamwitness.semconv import GATHERED
 
 from . import ends
 
@@ -42,6 +43,8 @@ class Tap:
         """Called with the end when the reader stopped it (close, drop), for points further down."""
         self.own_stop: str | None = None
         """Set by a point further down that knows better why the reader stops (`abandoned`)."""
+        self.gathers = False
+        """Set where a read waits until it has as many bytes as were asked for: what has come meanwhile is not seen."""
         self._backlog = Backlog()
         self._backlog.behind.append(observer.flush)
         self._blind = False
@@ -169,7 +172,8 @@ class Tap:
         if self.observer.error is not None and end not in ("eof", "raised"):
             # A client stops at the provider's error event as it does at the terminator.
             detail, end = detail or f"{end} after an error event", "stopped_at_terminal"
-        self.observer.close(end, detail, extra=self._known)
+        gathered = {GATHERED: True} if self.gathers else {}
+        self.observer.close(end, detail, extra=(self._known or {}) | gathered)
         listeners, self.on_end = self.on_end, []
         for listener in listeners:
             listener(self.end or end)
