@@ -75,10 +75,18 @@ class View:
         """S of the first k places, likewise."""
         return self.opened.sums
 
-    @property
+    @cached_property
     def positions(self) -> list[int | None]:
-        """The event position of each place; None where it is not known."""
-        return self.opened.positions
+        """The event position of each place; None where it is not known. No sums are looked at for it."""
+        if self.axis == "payload":
+            return list(range(self.n))
+        found: list[int | None] = [None] * self.n
+        for block in self.record.blocks:
+            here = block.position
+            judged = [p for p, digest in enumerate(_digests(block, self.axis), here) if digest != MISSING]
+            end = block.totals[_COUNTER[self.axis]]
+            found[max(0, end - len(judged)) : end] = judged[:end]
+        return found
 
     @cached_property
     def counts(self) -> Counter[int]:
@@ -121,7 +129,6 @@ class Opened:
     def __init__(self, view: View) -> None:
         self.values: list[int | None] = [None] * view.n
         self.prefix: list[int | None] = [0, *[None] * view.n]
-        self.positions: list[int | None] = list(range(view.n)) if view.axis == "payload" else [None] * view.n
         self.content: dict[int, int] = {}
         self.sums: list[int | None] = [0, *[None] * view.n]
         self._axis = view.axis
@@ -132,9 +139,8 @@ class Opened:
     def _read(self, block: Block, s: int | None, o: int | None) -> None:
         end = block.totals[_COUNTER[self._axis]]
         self._know(end, s, o)
-        positions, digests = self._rows(block, end)
+        digests = self._rows(block, end)
         start = end - len(digests)
-        self.positions[start:end] = positions
         self.values[start:end] = digests
         known = digests[len(digests) - next((i for i, d in enumerate(reversed(digests)) if d is None), len(digests)) :]
         if known and s is not None and o is not None:
@@ -170,21 +176,24 @@ class Opened:
                 raise ContradictionError(self._witness)
             table[place] = value
 
-    def _rows(self, block: Block, end: int) -> tuple[Sequence[int], list[int | None]]:
-        """Event position and digest of each of the block's places; nothing unless all of its rows are held."""
-        if block.rows is None or block.position + block.row_count != block.totals["events"]:
-            return (), []
-        columns = block.columns(self._axis, "content")
-        here = range(block.position, block.position + block.row_count)
-        digests = columns.get(self._axis) or [MISSING] * block.row_count
-        self.content |= zip(digests, columns.get("content") or [0] * block.row_count, strict=True)
+    def _rows(self, block: Block, end: int) -> list[int | None]:
+        """The digest of each of the block's places; nothing unless all of its rows are held."""
+        digests = _digests(block, self._axis)
+        self.content |= zip(digests, block.columns("content").get("content") or [0] * len(digests), strict=False)
         self.content.pop(MISSING, None)
         if self._axis == "payload":
-            return here, [None if d == MISSING else d for d in digests]
-        judged = [(position, d) for position, d in zip(here, digests, strict=True) if d != MISSING]
+            return [None if d == MISSING else d for d in digests]
+        judged: list[int | None] = [d for d in digests if d != MISSING]
         if len(judged) > end:
             raise ContradictionError(self._witness)
-        return [position for position, _ in judged], [d for _, d in judged]
+        return judged
+
+
+def _digests(block: Block, axis: Axis) -> Sequence[int]:
+    """The digest column of a block; nothing unless all of its rows are held."""
+    if block.rows is None or block.position + block.row_count != block.totals["events"]:
+        return ()
+    return block.columns(axis).get(axis) or [MISSING] * block.row_count
 
 
 def share_sizes(a: View, b: View) -> None:
