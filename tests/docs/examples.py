@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from streamwitness import rows
 from streamwitness.blocks import Block
-from streamwitness.semconv import MALFORMED, PROVIDER_NAME
+from streamwitness.semconv import FOREIGN, MALFORMED, PROVIDER_NAME
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
@@ -103,6 +103,19 @@ def _after(end: int) -> list[Block]:
     return path(sent, sent, sent, ingress=How("ingress", leg=0, extra=((PROVIDER_NAME, "openai"),)))
 
 
+def _kept_otherwise() -> list[Block]:
+    """What the application shows is two bytes short."""
+    parsed = How("parsed", delivers=DELIVERED_BY_SDK, slots=("0/text/0 0000aaaa 36",))
+    shown = How("applied", of="parsed", slots=("0/text/0 0000bbbb 34",))
+    return path(ANSWER, ANSWER, ANSWER, SDK, used(SDK), parsed=parsed, applied=shown)
+
+
+def _mixed() -> list[Block]:
+    """One event more was applied, which another stream of the process had handed on."""
+    mixed = How("applied", of="parsed", extra=((FOREIGN, 1),))
+    return path(ANSWER, ANSWER, ANSWER, SDK, used(SDK), applied=mixed)
+
+
 def _read_on(sent: int) -> list[Block]:
     """The client is gone after a millisecond; each event is read a millisecond after the one before."""
     hows = {"ingress": How("ingress", leg=0), "egress": How("egress", legs=(LEG,), end="disconnected")}
@@ -133,6 +146,12 @@ EXAMPLES: Final[dict[str, Example]] = {
     "partial": Example(
         "The application used the first of two texts in an event.",
         lambda: path(ANSWER, ANSWER, ANSWER, SDK, _raised(SDK, 4, "partial")),
+    ),
+    "misapplied": Example(
+        "The application took up every event, and stripped the text before it kept it.", _kept_otherwise
+    ),
+    "cross_stream": Example(
+        "The application read two answers at once, and built an event of one into the other.", _mixed
     ),
     "gap_or_late": Example(
         "The client stopped reading; before that an event had not come, and would perhaps have come later.",

@@ -81,8 +81,10 @@ def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: R
         if change.kind in ("fabricated", "malformed", "cross_stream")
         else f"had {words.events(change.count)} less of it"
     )
+    unplaced = change.kind == "cross_stream" and not change.placed
+    place = words.events(change.count) + " more" if unplaced else words.where(sequence, about)
     return {
-        "seen": f"{SAW[missing.point]} {words.where(sequence, about)}{again}{told}",
+        "seen": f"{SAW[missing.point]} {place}{again}{told}",
         "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",
     }
 

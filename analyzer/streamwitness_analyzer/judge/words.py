@@ -29,7 +29,7 @@ VERBS: Final = {
     "altered": ("changed the content of", "event"),
     "partial": ("applied only a part of", "event"),
     "misapplied": ("kept another text than it was given", ""),
-    "cross_stream": ("mixed in another stream's", "event"),
+    "cross_stream": ("mixed in from another stream", "event"),
     "malformed": ("broke", "event"),
     "after_terminal": ("went on behind the end with", "event"),
     "delayed": ("held back", "event"),
