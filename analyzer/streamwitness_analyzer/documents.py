@@ -20,7 +20,7 @@ def unjudged(stream: str, state: str, blocks: int) -> dict[str, Any]:
         "state": state,
         "revision": 0,
         "ending": {"class": None, "group": None, "by": None, "finish": None, "after": None, "reason": why}
-        | dict.fromkeys(("at_point", "at_ms", "silent_ms", "at_bytes")),
+        | dict.fromkeys(("at_point", "at_ms", "silent_ms", "at_bytes", "cost")),
         "integrity": "unproven",
         "headline": headline,
         "summary": summary,
