@@ -57,6 +57,10 @@ class Crossing:
         """The comparison event by event, which knows nothing of what a gateway may do."""
         return judge_views(self.before, self.after, peer=self.peer)
 
+    def content_of(self, value: int) -> int | None:
+        """Content bytes of an event with this digest, on whichever side its row is held; None where on neither."""
+        return self.before.content.get(value, self.after.content.get(value))
+
 
 def all_due(leg: Record, egress: Record) -> bool:
     """Whether all that the leg brought was due: the gateway read to the end and wrote to the end."""

@@ -41,7 +41,8 @@ def filtered(crossing: Crossing) -> Made | None:
     """A declared filter: what is gone was left out, and what remains must be what was read, in order."""
     said, changes = edits_of(crossing), proper(crossing)
     lost = tuple(change for change in changes if change.kind in LOSSES)
-    if "filter" not in said or "rewrite" in said or not (lost or _changes_one(changes)):
+    nothing_gone = crossing.peer and not lost and not _changes_one(changes)
+    if "filter" not in said or "rewrite" in said or nothing_gone:
         return None
     if (left_out := _left_out(crossing)) is not None:
         return Made(Hop("intact", prefix=crossing.hop.prefix), edited=(Edited("filter", left_out, True),))
@@ -55,7 +56,8 @@ def filtered(crossing: Crossing) -> Made | None:
 def rewritten(crossing: Crossing) -> Made | None:
     """A declared rewrite: content that is gone, new or changed may all be meant."""
     changes = proper(crossing)
-    if "rewrite" not in edits_of(crossing) or all(change.kind in _UNTOUCHED for change in changes):
+    untouched = crossing.peer and all(change.kind in _UNTOUCHED and change.exact for change in changes)
+    if "rewrite" not in edits_of(crossing) or untouched:
         return None
     gone = tuple(change for change in changes if change.side == "before")
     new = tuple(change for change in changes if change.side == "after")
@@ -85,7 +87,7 @@ def _left_out(crossing: Crossing) -> int | None:
         if at < len(kept) and value == kept[at]:
             at += 1
         elif at < len(kept) or crossing.peer:
-            left += bool(before.content.get(value or 0))
+            left += bool(crossing.content_of(value or 0))
     return left if at == len(kept) else None
 
 
@@ -98,10 +100,11 @@ def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> 
     """Whether what came more, or otherwise, may be what was left of an event that is missing: it says less."""
     if change.kind == "reorder":
         return False
-    if change.kind not in _SURPLUS or not change.values or not all(gone.values for gone in lost):
+    if not crossing.peer or change.kind not in _SURPLUS or not (change.values and all(gone.values for gone in lost)):
         return True
-    sizes = [crossing.before.content.get(value, 0) for gone in lost for value, _ in gone.values]
-    return any(crossing.after.content.get(value, 0) < max(sizes, default=0) for value, _ in change.values)
+    sizes = [crossing.content_of(value) for gone in lost for value, _ in gone.values]
+    here = [crossing.content_of(value) for value, _ in change.values]
+    return None in sizes or any(size is None or size < max(filter(None, sizes), default=0) for size in here)
 
 
 def _counted(changes: Sequence[Change]) -> tuple[int, bool]:

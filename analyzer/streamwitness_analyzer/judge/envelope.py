@@ -42,8 +42,7 @@ def proper(crossing: Crossing) -> tuple[Change, ...]:
 
 def is_envelope(change: Change, crossing: Crossing) -> bool:
     """Whether a change is of a finish alone, and one that the gateway may leave out or make up."""
-    view = crossing.before if change.side == "before" else crossing.after
-    if not change.values or any(view.content.get(value) for value, _ in change.values):
+    if not change.values or any(crossing.content_of(value) != 0 for value, _ in change.values):
         return False
     if change.kind in LOSSES:
         return failed_openly(crossing.leg, crossing.egress)

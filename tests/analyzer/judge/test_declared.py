@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
 
 from streamwitness.semconv import EDITED, ERROR, FINISH, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path
+from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
+from tests.analyzer.judge.simulate import lose, words
 
 ANSWER = answer(range(1, 21))
 READ = How("ingress", leg=0)
@@ -203,3 +206,36 @@ def test_roles_and_usage_beside_a_filter_are_nobodys_business() -> None:
     """Events without output come and go."""
     sent = [Event(parts=ROLE), Event(parts=ROLE), *ANSWER[1:4], *ANSWER[5:]]
     assert told(gateway(ANSWER, sent, declared("filter"))) == ("intact", [], [("edited", 1)])
+
+
+def left_out(rng: Random, read: list[Event]) -> list[Event]:
+    """A filter: some events go, or all from one on, with a finish of the gateway's own."""
+    if rng.random() < 0.3:
+        return [*read[: rng.randint(1, len(read) - 2)], *LIMIT]
+    return [event for event in read if event.parts != TEXT or rng.random() < 0.8]
+
+
+def changed(rng: Random, read: list[Event]) -> list[Event]:
+    """A rewrite: other words, more of them or fewer, and words that stand elsewhere, too."""
+    sent: list[Event] = []
+    for event in read:
+        how = rng.random() if event.parts == TEXT else 1.0
+        sent += [] if how < 0.1 else [Event(rng.choice((3_000, event.text + 1)))] if how < 0.3 else [event]
+        sent += [Event(4_000)] if how > 0.9 and event.parts == TEXT else []
+    return sent
+
+
+@pytest.mark.parametrize(("kind", "does"), [("filter", left_out), ("rewrite", changed)])
+def test_who_does_what_he_says_is_never_accused(kind: str, does: Callable[[Random, list[Event]], list[Event]]) -> None:
+    """Random answers over alphabets of any size, lost blocks, clients that leave and upstreams that are let go of."""
+    for seed in range(200):
+        rng = Random(f"{kind} {seed}")
+        read = answer(words(rng, rng.randint(0, 40)))
+        sent = does(rng, read)
+        gone = sent[: rng.randint(0, len(sent))] if rng.random() < 0.2 else None
+        out = declared(kind, end="eof" if gone is None else "disconnected")
+        upstream = How("ingress", rng.choice(("eof", "eof", "cancelled")), leg=0)
+        whole = path(read, sent if gone is None else gone, None, cuts=partial(random_cuts, rng),
+                     egress=out, ingress=upstream)  # fmt: skip
+        verdict = judge(lose(rng, whole), settled=True)
+        assert verdict["findings"] == [], f"{kind} {seed}"
