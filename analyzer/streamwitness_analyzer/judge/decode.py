@@ -25,6 +25,7 @@ from typing import Final
 
 from streamwitness.sums import P, mixes
 
+from .known import Net
 from .view import View
 
 TRIES: Final = 60_000
@@ -38,9 +39,6 @@ SHAPES: Final[dict[int, tuple[tuple[int, ...], ...]]] = {
     3: ((1, 1, 1),),
 }
 """By how many events one point has more → the single events that may explain it; −1: one that the other has more."""
-
-Net = Counter[int]
-"""Digest → how many more copies A has; negative where B has more."""
 
 
 def decode(a: View, b: View, window: tuple[int, int]) -> Net | None:

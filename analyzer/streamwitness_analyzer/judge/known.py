@@ -11,10 +11,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from .change import Change, Span, merged
+from .change import MOST, Change, Side, Span, merged
 from .edits import CELLS, Edits, distance, edits
 from .view import View
 
+Net = Counter[int]
+"""Digest → how many more copies A has; negative where B has more."""
 _EDGE: Final = 8
 """Rows near the end of the known stretch in which an explanation may go on beyond it."""
 
@@ -65,6 +67,8 @@ def all_known(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     left, right = _widened(a, b, x, y)
     av, bv = a.values[x - left : a.n - y + right], b.values[x - left : b.n - y + right]
     lost, added = Counter(av) - Counter(bv), Counter(bv) - Counter(av)
+    if len(lost) + len(added) > MOST:
+        return by_values(a, b, x, y, _net(lost, added))
     script = edits(av, bv)
     window = _Window(a, b, x - left, x - left + len(av), x - left + len(bv), script)
     changes = [window.lost(v, count) for v, count in lost.items() if v is not None]
@@ -161,12 +165,52 @@ class _Window:
         return exactly and (alone or copies == span)
 
 
+def by_values(a: View, b: View, x: int, y: int, net: Net, note: str = "") -> tuple[Change, ...]:
+    """Only the difference of the multisets is known: exact counts of what is missing and of what came more."""
+    groups: dict[tuple[Side, str], Net] = {}
+    for value, more in net.items():
+        side: Side = "before" if more > 0 else "after"
+        kind = "gap" if more > 0 else surplus_kind(a, b, value, -more)
+        groups.setdefault((side, kind), Counter())[value] = abs(more)
+    changes = []
+    for (side, kind), values in groups.items():
+        view = a if side == "before" else b
+        span, copies, count = _span(view, x, y, values), copies_of(view, values), values.total()
+        placed = span == copies and span[1] - span[0] + 1 == count
+        told = tuple(sorted(values.items())) if values.keys() <= view.content.keys() else ()
+        changes.append(Change(kind, count, True, side, span, copies, placed, told, note))
+    return merged(changes, a)
+
+
+def _span(view: View, x: int, y: int, values: Net) -> Span:
+    """The places of the window that have such a digest or may have it, and their like beside the window.
+
+    A change slides out of the window through events that are equal to its own, and through no others.
+    """
+    may_be = [value is None or value in values for value in view.values]
+    places = [i for i in range(x, view.n - y) if may_be[i]]
+    if not places:
+        return copies_of(view, values)
+    low, high = places[0], places[-1]
+    while low > 0 and may_be[low - 1]:
+        low -= 1
+    while high + 1 < view.n and may_be[high + 1]:
+        high += 1
+    return low, high
+
+
 def copies_of(view: View, values: Collection[int]) -> Span:
     """Rule 8: first and last place that has one of these digests, or may have it."""
     hulls = [view.hulls[value] for value in (*values, None) if value in view.hulls]
     if not hulls:
         return (0, max(0, view.n - 1))
     return min(first for first, _ in hulls), max(last for _, last in hulls)
+
+
+def _net(lost: Counter[int | None], added: Counter[int | None]) -> Net:
+    copies = Counter({value: count for value, count in lost.items() if value is not None})
+    copies.subtract({value: count for value, count in added.items() if value is not None})
+    return copies
 
 
 def surplus_kind(a: View, b: View, value: int, more: int) -> str:
