@@ -192,6 +192,18 @@ def test_waits_name_their_place(sink):
     assert (extra[sc.PROGRESS_GAP_MS], extra[sc.PROGRESS_GAP_AFTER]) == (4000, 0)
 
 
+@pytest.mark.parametrize(("slept", "told"), [(0, None), (0.4, None), (90, 90_000), (-7, -7_000)])
+def test_a_machine_that_slept_says_so(sink, slept, told):
+    """Its monotonic clock stood still while the wall clock went on; and a clock that was set looks the same."""
+    now, unix = [5 * SECOND], [10**18]
+    witness = Witness(Identity("a" * 32, "b" * 16, KEY), sink, clock=lambda: now[0], wall=lambda: unix[0])
+    recorder = witness.recorder("wire")
+    now[0] += 3 * SECOND
+    unix[0] += 3 * SECOND + int(slept * SECOND)
+    recorder.close(now[0], "eof")
+    assert sink.blocks[-1].extra.get(sc.CLOCK_STEP_MS) == told
+
+
 def test_a_fault_marks_every_later_block(sink):
     """After an observer fault the point is unknown, and the block names the error's type only."""
     recorder = make(sink)

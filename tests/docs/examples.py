@@ -17,6 +17,7 @@ from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
 from tests.analyzer.judge.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.timed import Timed, stream
 
 ANSWER: Final = answer(range(1, 9))
 """Eleven events: role, eight texts, finish, terminator."""
@@ -126,6 +127,14 @@ def _read_on(sent: int) -> list[Block]:
     return [replace(ingress, rows=timed, start_ns=0), replace(egress, end_ns=1_000_000)]
 
 
+def _gathered() -> list[Block]:
+    """One event a second comes in, and all go out behind the last of them."""
+    came = [float(n) for n in range(1, len(ANSWER) + 1)]
+    sent = [came[-1]] * len(ANSWER)
+    points = [Timed(ANSWER, at, came[-1] + 0.1) for at in (came, sent, sent)]
+    return stream(*points)
+
+
 EXAMPLES: Final[dict[str, Example]] = {
     "gap": Example("A parser dropped an event and said nothing.", lambda: _parser(_without(SDK, 5))),
     "tail": Example("A proxy behind the gateway reset the connection.", lambda: _cut(ANSWER[:6])),
@@ -162,8 +171,12 @@ EXAMPLES: Final[dict[str, Example]] = {
         lambda: _half_told([*ANSWER[:6], Event(71), Event(72), *ANSWER[6:]], ("egress", 1), ("wire", 1)),
     ),
     "mismatch": Example(
-        "An event was exchanged for another; the record of the place is lost, the totals are not.",
-        lambda: _half_told(_with(ANSWER, 5, text=77), ("wire", 1)),
+        "Two events were exchanged for others; the record of the place is lost, the totals are not.",
+        lambda: _half_told(_with(_with(ANSWER, 4, text=77), 6, text=78), ("wire", 1)),
+    ),
+    "delayed": Example(
+        "The gateway gathered the answer, and sent it when it had it all; the client had nothing for nine seconds.",
+        _gathered,
     ),
     "upstream_kept_running": Example(
         "The client went away; the gateway went on reading, and paying for, what nobody would get.", lambda: _read_on(5)

@@ -76,8 +76,12 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
 def _no_fault(row: Row, main: Path | None) -> str:
     """Never that the source is innocent: what is lost inside it, nobody sees."""
     read = main is not None and main.record("ingress") is not None
-    blamed = row.by == "source" and row.ending != "completed"
-    return ": no fault observed below source" if read and not blamed else ""
+    return ": no fault observed below source" if read and not _ended_by(row) else ""
+
+
+def _ended_by(row: Row) -> set[Component]:
+    """The component that ended the answer too early, or stood still; a client that left is none."""
+    return {c for c in COMPONENTS if c == row.by and row.ending != "completed"}
 
 
 def _as_far(main: Path | None) -> str:
@@ -98,7 +102,7 @@ def why(
     doubts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
-    blamed = {c for finding in found for c in finding.fault.suspects}
+    blamed = {c for finding in found for c in finding.fault.suspects} | _ended_by(row)
     intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
     unknown = _unseen(main, blamed, asked=not missing)
     for path in every:

@@ -22,7 +22,7 @@ from .records import Exchange, Record, Testimony, dropped
 from .sentences import notes, said, why
 from .states import after, client_state, egress_state, finish, ingress_state
 
-JUDGE_VERSION: Final = 2
+JUDGE_VERSION: Final = 3
 _PROVEN: Final = frozenset(("certain", "narrowed"))
 
 
@@ -175,8 +175,8 @@ def _confidence(found: Sequence[Finding]) -> str | None:
 
 def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[str, Any]]:
     drawn = {recorder: cells for path in every for recorder, cells in draw(path).items()}
-    reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
     numbers = {path.exchange.id: path.first for path in every}
+    reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
     out = []
     for exchange in exchanges:
         out += [

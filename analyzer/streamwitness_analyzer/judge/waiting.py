@@ -130,7 +130,8 @@ def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure
     first, last = min(p for p, _ in held), max(p for p, _ in held)
     whole = len(held) == last - first + 1
     longest = max(ms for _, ms in held)
-    note = f"the longest was held for {seconds(longest)}{'' if sure else _ON_THE_WAY}"
+    held_for = f"held for {seconds(longest)}" if len(held) == 1 else f"the longest was held for {seconds(longest)}"
+    note = f"{held_for}{'' if sure else _ON_THE_WAY}"
     exact = before.held == after.held == "full"
     change = Change(KIND, len(held), exact, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
     certain = sure and before.vouched and after.vouched

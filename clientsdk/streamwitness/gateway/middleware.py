@@ -287,7 +287,7 @@ class _Answer:
         _, observer, piece, begun, now = sent
         if (held := now - begun) > _NOTICED:
             self._held += held
-            observer.recorder.waited(hold=held)
+            observer.recorder.waited(hold=held, after=observer.events - 1)
         if self._decode is None:
             observer.look(piece, now)
         else:

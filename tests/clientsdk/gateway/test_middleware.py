@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,6 +81,37 @@ async def test_a_piece_is_passed_on_before_it_is_looked_at(sink: MemorySink) -> 
 
     await drive(StreamWitness(plain(ANSWER)), send=send)
     assert counts == list(range(len(ANSWER)))
+
+
+async def test_how_long_the_server_took_pieces_is_told(sink: MemorySink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server takes none while its client does not read: the gateway holds nothing then."""
+    now = [10**12]
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+
+    async def send(message: Any) -> None:
+        if message.get("body") in ANSWER[1:3]:
+            now[0] += 3_000_000_000 if message["body"] == ANSWER[1] else 500_000_000
+
+    await drive(StreamWitness(plain(ANSWER)), send=send)
+    told = sink.closing("egress").extra
+    assert (told[semconv.HOLD_TOTAL_MS], told[semconv.HOLD_MS], told[semconv.HOLD_AFTER]) == (3_500, 3_000, 0)
+
+
+async def test_a_piece_that_the_server_still_has_in_hand_counts(
+    sink: MemorySink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection dies while it takes one."""
+    now = [10**12]
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(monotonic_ns=lambda: now[0]))
+
+    async def send(message: Any) -> None:
+        if message.get("body") == ANSWER[1]:
+            now[0] += 7_000_000_000
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        await drive(StreamWitness(plain(ANSWER)), send=send)
+    assert sink.closing("egress").extra[semconv.HOLD_TOTAL_MS] == 7_000
 
 
 async def test_the_head_of_a_response_is_not_held_back(sink: MemorySink) -> None:
