@@ -15,8 +15,8 @@ from streamwitness_analyzer.style import Style
 from . import mutations, picture, report
 from .gates import Tally, gates
 from .loss import LOSSES
-from .model import trial
 from .run import simulated, verdict_on
+from .streams import trial
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

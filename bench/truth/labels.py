@@ -48,6 +48,10 @@ place of taking it, `late` an event behind the end, `hole` and `ungrammatical` w
 
 REWRITING: Final = frozenset(("reprint", "translate", "join", "merging"))
 """Gateways that write events anew."""
+NAMELESS: Final = frozenset(("ollama",))
+"""Formats in which an answer has no id."""
+_ENDS: Final = ("0/finish", "0/terminal")
+"""Tokens that every answer has."""
 _BITS: Final = 40.0
 """What must be in common to be no accident: one in a million, for each of a million streams."""
 
@@ -144,12 +148,13 @@ def shared_bits(passage: Passage) -> float:
     return best
 
 
-def known_to_feed(gateway: str, passage: Passage) -> bool:
+def known_to_feed(gateway: str, provider: str, passage: Passage) -> bool:
     """Whether what a gateway read is known to have become its answer, by what both say.
 
-    One that hands on bytes shows it by an event; of one that writes anew it may be an accident that a few words that
-    are said again and again are in both.
+    One that hands on bytes shows it by an event and the answer's id; of one that writes anew it may be an accident
+    that a few words that are said again and again are in both.
     """
-    if gateway not in REWRITING:
-        return bool(set(passage.before[:-1]) & set(passage.after))
+    if gateway not in REWRITING and provider not in NAMELESS:
+        words = [token for token in passage.before[:-1] if not token.startswith(_ENDS)]
+        return any(token in passage.after for token in words)
     return shared_bits(passage) >= _BITS

@@ -418,10 +418,3 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "merging": (merging, 1),
 }
 """Name → what makes such a stream, and how often beside the others."""
-
-
-def trial(seed: int) -> Trial:
-    """The stream of a seed, the same ever after."""
-    rng = Random(f"truth {seed}")
-    name = rng.choices([*SORTS], [weight for _, weight in SORTS.values()])[0]
-    return SORTS[name][0](rng, f"model/{name}/{seed}")

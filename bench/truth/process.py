@@ -10,14 +10,14 @@ from typing import Any, Final
 from streamwitness.blocks import Block
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import profile
-from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, RESULT, STAMPED, Point, Stamp
+from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, RESULT, STAMPED, TERMINAL, Point, Stamp
 from streamwitness.stamping import stamp_reader
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
 
 from .sockets.bodies import FRAMING, PATHS, TYPES
 
-PACES_NS: Final = (1_000, 20_000_000, 300_000_000)
+PACES_NS: Final = (1_000, 20_000_000, 150_000_000)
 """What passes between two events: from a whole answer in one block to a few events in each."""
 Timed = tuple[bytes, float]
 """A read, and how many paces after the body's beginning it comes."""
@@ -62,9 +62,12 @@ class Process:
         """What a parser hands on, of a body that was observed."""
         recorder = self.witness.recorder("parsed", delivers=delivers, client="model")
         reader = profile(observer.profile.name if observer.profile is not None else "generic")
+        over = False
         for i, value in enumerate(objects):
             reading = reader.read_object(value)
-            recorder.event(self._at(i), 0, reading.parts, reading.pieces)
+            result = RESULT["after_terminal"] if over else RESULT["ok"]
+            recorder.event(self._at(i), 0, reading.parts, reading.pieces, result=result)
+            over = over or bool(reading.parts & TERMINAL)
         recorder.close(self._clock(), end, complete=reader.complete)
 
     def applied(self, observer: BodyObserver, rows: Sequence[tuple[int, Any, str]], end: str) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from random import Random
 from typing import Any, Final
 
@@ -21,9 +22,9 @@ from streamwitness.testing import MemorySink
 from .labels import Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS, End
 from .process import PACES_NS, Process, Timed, identity, stamped, told
-from .sockets.acts import CONTENT, DONE, Act, Event
+from .sockets.acts import CONTENT, DONE, Act, Event, token
 from .sockets.bodies import FRAMING, Framer, Style
-from .sockets.readers import acts_of, is_complete, object_tokens, tokens
+from .sockets.readers import acts_of, is_complete, tokens
 from .sockets.scenario import TRANSLATED, WRITERS, written
 from .sockets.works import Pass, Reprint, Translate
 
@@ -57,7 +58,7 @@ _OBJECTS: Final[tuple[dict[str, Any], ...]] = (
 # --------------------------------------------------------------------------- what is said
 
 
-def said(rng: Random, most: int = 30) -> list[Act]:
+def spoken(rng: Random, most: int = 30) -> list[Act]:
     """A random answer: reasoning, text over a small or an unbounded alphabet, calls, a refusal, or nothing at all."""
     new = iter(range(1000, 2000))
     words = rng.sample(_WORDS, rng.choice((1, 2, 4, len(_WORDS)))) if rng.random() < 0.6 else None
@@ -125,6 +126,8 @@ GATEWAYS: Final[dict[str, tuple[Callable[[Random, str, _Events], _Events], tuple
 
 # --------------------------------------------------------------------------- faults
 
+_ENDED_BY_FINISH: Final = ("ollama", "openai_responses")
+"""Formats whose finish is the terminator, too."""
 _Where = Callable[[str, Event], bool]
 
 
@@ -134,8 +137,8 @@ def anywhere(_provider: str, _event: Event) -> bool:
 
 
 def that_says_something(provider: str, event: Event) -> bool:
-    """At events that can be told by what they say."""
-    return bool(tokens(provider, [event]))
+    """At events that can be told by what they say; which call arguments are of hangs on where a call begins."""
+    return bool(tokens(provider, [event])) and "tool" not in _kinds(provider, event)
 
 
 def of_the_answer(provider: str, event: Event) -> bool:
@@ -149,8 +152,10 @@ def _kinds(provider: str, event: Event) -> set[str]:
 
 def _alike(who: Component, provider: str, one: Event, other: Event) -> bool:
     """Whether two neighbours have an order: a gateway may put different texts in any, a terminator ends all."""
-    if other.comment or "terminal" in _kinds(provider, one) | _kinds(provider, other):
+    if other.comment or {"terminal", "tool"} & (_kinds(provider, one) | _kinds(provider, other)):
         return False
+    if who == "parser":
+        return that_says_something(provider, other)
     return who != "gateway" or _kinds(provider, one) == _kinds(provider, other)
 
 
@@ -170,6 +175,8 @@ def _harm(rng: Random, who: Component, out: _Events, at: int, course: Course) ->
     how = rng.choice(("drop", "drop", "double", "move", "alter", "invent"))
     if who == "gateway" and how != "drop" and _kinds(provider, out[at]) & {"finish", "tool"}:
         return  # it may say a finish twice and earlier, for it is provisional
+    if who == "parser" and how == "double" and provider in _ENDED_BY_FINISH and "finish" in _kinds(provider, out[at]):
+        return  # what stands behind the end nobody counts
     if how == "drop":
         del out[at]
     elif how == "double":
@@ -247,7 +254,12 @@ def recorded(rng: Random, name: str) -> Trial:
     sink = MemorySink()
     _record(rng, course, sink, setup, stamp, same=gateway == "pass")
     passages = _passages(course, stamp)
-    notes = {sort, *(("recut",) if gateway == "join" else ()), *((f"stamped {stamp}",) if numbered else ())}
+    notes = {
+        sort,
+        *(("undone",) if _undone(course) else ()),
+        *(("recut",) if gateway == "join" else ()),
+        *((f"stamped {stamp}",) if numbered else ()),
+    }
     return Trial(
         name, provider, gateway, "model", tuple(course.deeds), passages, _ended(course, setup, gateway, passages),
         told(rng, sink), setup, frozenset(notes),
@@ -266,7 +278,7 @@ def _run(
         return rng.choice((1, 1, 2)) if who in guilty else 0
 
     seen, out = course.seen, course.out
-    seen["ingress"] = _fresh(_cut(rng, course, "ingress", written(course.provider, said(rng)), course.provider))
+    seen["ingress"] = _fresh(_cut(rng, course, "ingress", written(course.provider, spoken(rng)), course.provider))
     if course.end.error:
         seen["ingress"] += written(course.provider, [Act("error", "overloaded")])
     course.honest = _fresh(work(rng, course.provider, seen["ingress"]))
@@ -331,8 +343,9 @@ def _applied(rng: Random, course: Course, count: int) -> list[tuple[int, str]]:
 
 
 def _last_of_its_kind(course: Course, rows: Sequence[tuple[int, str]], i: int) -> bool:
-    kinds = [_kinds(course.out, course.seen["parsed"][at]) for at, _ in rows]
-    return not any(kinds[i] & kinds[k] & CONTENT for k, (_, how) in enumerate(rows) if k != i and how == "applied")
+    events = course.seen["parsed"]
+    kinds = [{act.kind for act in acts_of(course.out, events[at].data) if act.text} & CONTENT for at, _ in rows]
+    return not any(kinds[i] & kinds[k] for k, (_, how) in enumerate(rows) if k != i and how == "applied")
 
 
 def _content(course: Course, position: int) -> bool:
@@ -359,18 +372,45 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
     due = tuple(str(at) for at in range(len(seen["parsed"])) if _content(course, at) or at in reported)
     read = [event for event in seen["wire"] if not _is_error(out, event)]
     return (
-        Passage("gateway", tuple(tokens(out, course.honest)), tuple(tokens(out, seen["egress"])), broke),
+        Passage("gateway", tuple(_spoken(out, course.honest)), tuple(_spoken(out, seen["egress"])), broke),
         Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped),
-        Passage("parser", tuple(tokens(out, read)), tuple(_spoken(out, seen["parsed"])), stopped or end.error),
+        Passage(
+            "parser",
+            tuple(_spoken(out, read, done=False)),
+            tuple(_spoken(out, seen["parsed"], done=False)),
+            stopped or end.error,
+        ),
         Passage(
             "reducer", due, tuple(str(at) for at, result in course.rows if result == "applied"), stopped or end.error
         ),
     )
 
 
-def _spoken(provider: str, events: _Events) -> Iterator[str]:
-    for event in events:
-        yield from object_tokens(provider, json.loads(event.data))
+def _undone(course: Course) -> bool:
+    """Whether a component took back what another had done: the point between them contradicts those around it."""
+    chain = (course.honest, course.seen["egress"], course.seen["wire"], course.seen["parsed"])
+    said = [Counter(_spoken(course.out, events, done=False)) for events in chain]
+    steps = [(before - after, after - before) for before, after in pairwise(said)]
+    return any(lost & added for i, (lost, _) in enumerate(steps) for k, (_, added) in enumerate(steps) if i != k)
+
+
+def _spoken(provider: str, events: _Events, *, done: bool = True) -> Iterator[str]:
+    """What is told by what it says; where a format has no word for the end of a turn of calls, it is told by these."""
+    called = False
+    for event in (event for event in events if not event.comment):
+        said = []
+        for act in acts_of(provider, event.data):
+            called = called or act.kind == "tool"
+            derived = act.kind == "finish" and act.text == "stop" and called and provider in _DERIVED
+            said.append(token(act._replace(text="tool_calls") if derived else act))
+            if act.kind == "terminal" and done:
+                said.append("0/terminal")
+        if any(said):
+            yield " ".join(filter(None, said))
+
+
+_DERIVED: Final = ("gemini", "gemini_array", "ollama")
+"""Formats that finish a turn of calls as any other."""
 
 
 def _ended(course: Course, setup: frozenset[Point], gateway: str, passages: tuple[Passage, ...]) -> Ended:
@@ -388,7 +428,7 @@ def _ended(course: Course, setup: frozenset[Point], gateway: str, passages: tupl
         return unknown
     if end.cut == "ingress" and whole["ingress"]:
         return unknown
-    if end.cut == "egress" and not known_to_feed(gateway, passages[0]):
+    if end.cut == "egress" and not known_to_feed(gateway, course.provider, passages[0]):
         return unknown
     return Ended(frozenset((end.ending,)), end.by)
 
@@ -412,8 +452,18 @@ def _record(
 
 
 def _style(rng: Random) -> Style:
-    return Style(newline=rng.choice((b"\n", b"\n", b"\r\n")), space=rng.choice((b" ", b"")), bom=rng.random() < 0.1,
+    return Style(newline=rng.choice((b"\n", b"\n", b"\r\n")), space=rng.choice((b" ", b"")),
                  comments=rng.choice((0, 0, 3)))  # fmt: skip
+
+
+def framed(provider: str, events: _Events) -> list[bytes]:
+    """The bytes of these events, plainly."""
+    return [frame for _, frame in _frames(provider, events, Style())]
+
+
+def tokens_of(provider: str, events: Iterable[Event]) -> tuple[str, ...]:
+    """What these events say, a token each."""
+    return tuple(_spoken(provider, list(events)))
 
 
 def _frames(provider: str, events: _Events, style: Style) -> list[tuple[Event, bytes]]:
@@ -435,9 +485,14 @@ def _gateway(
     if "egress" in setup:
         frames = [sent[id(event)] for event in seen["egress"]]
         frames += [_closing(course.out, frames)] if course.end.cut not in ("ingress", "egress") else []
-        scale = len(seen["ingress"]) / max(1, len(seen["egress"]))
+        scale = _scale(course)
         process.body("egress", course.out, pieces(rng, frames, scale), ends[1], legs=legs, stamp=stamp,
                      extra=stamped(stamp))  # fmt: skip
+
+
+def _scale(course: Course) -> float:
+    """Paces between two events that leave, where there are fewer or more of them than came."""
+    return min(2.0, len(course.seen["ingress"]) / max(1, len(course.honest)))
 
 
 def _closing(provider: str, frames: Sequence[bytes]) -> bytes:
@@ -454,7 +509,7 @@ def _client(
     ends = list(end.ends)
     if ends[2] == "stopped_at_terminal" and not (seen["wire"] and seen["wire"][-1].data == DONE):
         ends[2:] = ["eof"] * 3
-    scale = len(seen["ingress"]) / max(1, len(seen["egress"]))
+    scale = _scale(course)
     wire = process.body("wire", course.out, pieces(rng, frames, scale), ends[2], stamp=stamp)
     objects = [json.loads(event.data) for event in seen["parsed"]]
     if "parsed" in setup:
@@ -484,6 +539,3 @@ def pieces(rng: Random, frames: Sequence[bytes], scale: float = 1.0) -> Iterator
         size = rng.randint(1, step * 2)
         at, start = min(len(body), at + size), at
         yield body[start:at], scale * bisect_right(ends, at)
-
-
-SORTS: Final = {"recorded": (recorded, 1)}

@@ -14,8 +14,8 @@ from streamwitness_analyzer.judge import judge
 from .gates import Tally
 from .labels import Trial
 from .loss import LOSSES, WHOLE, with_summaries
-from .model import trial
 from .score import Score, score
+from .streams import trial
 
 Judge = Callable[[Sequence[Block]], dict[str, Any]]
 _CHUNK: Final = 500

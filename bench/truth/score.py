@@ -52,6 +52,7 @@ class Difference:
     def of(cls, passage: Passage) -> Difference:
         """As multisets, and whether what both have stands in one order."""
         before, after = Counter(passage.before), Counter(passage.after)
+        before["0/terminal"] = after["0/terminal"] = 0  # comes and goes, and is compared apart
         both = before & after
         return cls(
             (before - after).total(),
@@ -130,7 +131,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
         out.outcomes[passage.component] = _outcome(trial, passage, findings, to_blame, out, whole=whole)
         _counted(trial, passage, findings, out, whole=whole)
     _placed(trial, findings, out)
-    _integrity(trial, verdict, to_blame, out)
+    _integrity(trial, verdict, to_blame, out, whole=whole)
     if trial.ended.ending:
         told = str(verdict["ending"]["class"])
         real = told if told in trial.ended.ending else sorted(trial.ended.ending)[0]
@@ -184,9 +185,9 @@ def distinguishable(trial: Trial, passage: Passage) -> bool:
     another one), where a side stopped so early that all that is missing may have been on its way, or where another
     component took back what this one did: a point that lacks what the points around it have contradicts them.
     """
-    if "several answers" in trial.notes:
+    if trial.notes & {"several answers", "undone", "recovered"}:
         return False
-    if passage.component == "gateway" and not known_to_feed(trial.gateway, passage):
+    if passage.component == "gateway" and not known_to_feed(trial.gateway, trial.provider, passage):
         return False
     return not passage.stopped and not any(_undone(passage, other) for other in trial.passages if other is not passage)
 
@@ -207,7 +208,7 @@ def _net(passage: Passage) -> tuple[Counter[str], Counter[str]]:
 
 def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
     """No count is above the real one, and an exact one is the real one."""
-    if passage.stopped or not set(_AROUND[passage.component]) <= trial.points or "recut" in trial.notes:
+    if passage.stopped or not set(_AROUND[passage.component]) <= trial.points or trial.notes & {"recut", "resumed"}:
         return
     told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
     if any(f["proof"]["case"] in ("envelope", "by_rows") for f in told):
@@ -231,7 +232,7 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score) -> 
         or trial.deeds[0].act != "drop"
         or len(trial.deeds[0].at) != 1
         or trial.provider != "model"
-        or "recut" in trial.notes  # its positions are of other units
+        or trial.notes & {"recut", "resumed"}  # its positions are of other units
     ):
         return
     deed = trial.deeds[0]
@@ -242,11 +243,14 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score) -> 
             out.wrong.append(f"lost {deed.at[0]}, told {low}–{high}")
 
 
-def _integrity(trial: Trial, verdict: Mapping[str, Any], to_blame: frozenset[Component], out: Score) -> None:
+def _integrity(
+    trial: Trial, verdict: Mapping[str, Any], to_blame: frozenset[Component], out: Score, *, whole: bool
+) -> None:
     if not to_blame and verdict["integrity"] == "damaged":
         out.wrong.append("nothing shows, and it is called damaged")
     here = {p.component for p in trial.passages if p.visible and set(_AROUND[p.component]) <= trial.points}
-    if here and verdict["integrity"] == "intact" and "several answers" not in trial.notes:
+    explained = trial.notes & {"several answers", "recovered"} or ("two tabs" in trial.notes and not whole)
+    if here and verdict["integrity"] == "intact" and not explained:
         out.wrong.append(f"{', '.join(sorted(here))} did damage that shows, and it is called intact")
 
 
