@@ -28,7 +28,12 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
         return None
     if len(order) != after.events or any(not 0 <= place < before.events for place in order):
         return None
-    changes = [*_missing(order, before, peer), *_again(order), *_moved(order), *_changed(order, before, after)]
+    there, here = View(before, "payload"), View(after, "payload")
+    foreign = _foreign(order, there.values, here.values)
+    own = [(place, here.values[i]) for i, place in enumerate(order) if i not in foreign]
+    places = [place for place, _ in own]
+    changes = [*_missing(order, before, peer), *_again(places), *_moved(places), *_changed(own, there.values)]
+    changes += _added(foreign, there, here)
     if changes:
         return faulty(changes, Proof("by_number"), prefix=min(change.span[0] for change in changes))
     reach = max(order, default=-1) + 1
@@ -69,11 +74,34 @@ def _moved(order: Sequence[int]) -> Iterator[Change]:
         yield Change("reorder", len(moved), len(moved) == 1, "before", span, span)
 
 
-def _changed(order: Sequence[int], before: Record, after: Record) -> Iterator[Change]:
+def _changed(own: Sequence[tuple[int, int | None]], sent: Sequence[int | None]) -> Iterator[Change]:
     """Events that came under their number with other bytes."""
-    there, here = View(before, "payload").values, View(after, "payload").values
-    known = [(place, there[place], value) for place, value in zip(order, here, strict=True)]
-    differ = {place for place, sent, came in known if sent != came and None not in (sent, came)}
-    for run in runs(sorted(differ), range(before.events)):
+    differ = {place for place, came in own if sent[place] != came and None not in (sent[place], came)}
+    for run in runs(sorted(differ), range(len(sent))):
         span = (run[0], run[-1])
         yield Change("corrupt", len(run), True, "before", span, span, True)
+
+
+def _foreign(order: Sequence[int], sent: Sequence[int | None], came: Sequence[int | None]) -> list[int]:
+    """Which events came under the number of another one, whose own bytes came under it as well.
+
+    An SSE id stays in force until the next one: an event that somebody put in without an id has that of the event
+    before it.
+    """
+    whole = {place for place, value in zip(order, came, strict=True) if value is not None and value == sent[place]}
+    return [
+        i
+        for i, (place, value) in enumerate(zip(order, came, strict=True))
+        if place in whole and value is not None and value != sent[place]
+    ]
+
+
+def _added(foreign: Sequence[int], there: View, here: View) -> Iterator[Change]:
+    """Events that never had a number of their own: copies of others, or inventions."""
+    copies = [i for i in foreign if here.values[i] in there.counts]
+    new = [i for i in foreign if here.values[i] not in there.counts]
+    for kind, places in (("duplicate", copies), ("fabricated", new)):
+        for run in runs(places, range(here.n)):
+            values = Counter(value for i in run if (value := here.values[i]) is not None)
+            span = (run[0], run[-1])
+            yield Change(kind, len(run), True, "after", span, span, True, tuple(sorted(values.items())))

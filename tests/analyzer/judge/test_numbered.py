@@ -80,6 +80,18 @@ def test_bytes_that_were_changed_under_their_number() -> None:
     assert told(stream.play(play).verdict()) == [("corrupt", ["transport"], 1, [3, 3], False)]
 
 
+@pytest.mark.parametrize(
+    ("piece", "kind"), [(chunk({"content": "hi "}), "fabricated"), (chunk({"content": "ha "}), "duplicate")]
+)
+def test_an_event_that_somebody_put_in_has_the_number_of_the_one_before_it(piece: bytes, kind: str) -> None:
+    """An SSE id stays in force until the next one: nothing was changed, and one event came more."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    play = Play([*sent[:4], piece, *sent[4:]], proper(), sent, ANSWER, stamp="id")
+    (found,) = stream.play(play).verdict()["findings"]
+    assert (found["kind"], found["suspects"], found["count"], found["exact"]) == (kind, ["transport"], 1, True)
+
+
 def test_numbers_that_a_proxy_took_out_leave_it_to_the_digests() -> None:
     """The payload is the same: nothing was lost."""
     stream = Stream()
