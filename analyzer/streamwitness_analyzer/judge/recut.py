@@ -28,6 +28,8 @@ def same_content(crossing: Crossing) -> Made | None:
         return None
     if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
         return Made(unproven("the gateway sent its terminator before other events"), recut=True)
+    if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
+        return Made(unproven("more events with a finish left than were read"), recut=True)
     fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
     return Made(fault or Hop("intact", prefix=0), recut=True)
 

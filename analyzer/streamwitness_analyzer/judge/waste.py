@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from streamwitness.semconv import USAGE_OUTPUT
+from streamwitness.semconv import STAMPED, USAGE_OUTPUT
 
 from .attribute import Fault, suspects
 from .change import Change, Proof
@@ -36,8 +36,13 @@ class _Row:
 
 
 def kept_running(exchange: Exchange, egress: Record | None) -> list[Fault]:
-    """One finding for each leg that was read on; none where another exchange may have been given the rest."""
+    """One finding for each leg that was read on; none where another exchange may have been given the rest.
+
+    So may one of which no record is held, wherever events are numbered: what numbers them lets clients come back.
+    """
     if egress is None or egress.closing is None or egress.end != "disconnected" or egress.faulted:
+        return []
+    if egress.told(STAMPED) is not None:
         return []
     gone = egress.closing.end_ns
     legs = exchange.at("ingress", egress.witness)

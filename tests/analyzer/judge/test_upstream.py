@@ -105,6 +105,14 @@ def test_the_same_content_cut_otherwise_is_intact() -> None:
     assert [n["kind"] for n in verdict["notes"]] == ["recut"]
 
 
+def test_no_cut_of_the_content_explains_one_more_finish() -> None:
+    """All content came through, and the finish twice: that is not intact."""
+    slots = ("0/text/0 00c0ffee 60",)
+    hows = {"ingress": How("ingress", leg=0, slots=slots), "egress": How("egress", legs=(LEG,), slots=slots)}
+    verdict = gateway(ANSWER, [*ANSWER[:-1], *ANSWER[-2:]], **hows)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
 def test_a_finish_lost_while_cutting_is_still_lost() -> None:
     """Equal slots do not speak of the finish."""
     slots = ("0/text/0 00c0ffee 60",)

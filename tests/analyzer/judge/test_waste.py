@@ -9,6 +9,7 @@ import pytest
 
 from streamwitness import rows
 from streamwitness.blocks import Block
+from streamwitness.semconv import STAMPED
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import LEG, How, answer, path
 
@@ -99,3 +100,10 @@ def test_lost_rows_make_it_a_bound() -> None:
     """Only what is held is counted."""
     ingress, egress = timed([*before(), *LATE])
     assert kinds([replace(ingress, rows=None, summary=True), egress]) == []
+
+
+def test_where_events_are_numbered_a_client_may_have_come_back() -> None:
+    """The record of its second exchange may be lost, and a gateway that keeps answers reads on for that one."""
+    blocks = timed([*before(), *LATE])
+    egress = replace(blocks[1], extra={**blocks[1].extra, STAMPED: "id"})
+    assert kinds([blocks[0], egress]) == []
