@@ -102,7 +102,7 @@ def why(
     doubts: Sequence[str] = (),
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
-    blamed = {c for finding in found for c in finding.fault.suspects} | _ended_by(row)
+    blamed = {c for finding in found for c in finding.fault.suspects}
     intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
     unknown = _unseen(main, blamed, asked=not missing)
     for path in every:
@@ -116,7 +116,7 @@ def why(
     evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
     return {
         **evidence,
-        "cleared": [c for c in COMPONENTS if c in intact - blamed],
+        "cleared": [c for c in COMPONENTS if c in intact - blamed - _ended_by(row)],
         "unknown": list(dict.fromkeys(unknown)),
     }
 
