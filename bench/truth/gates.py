@@ -24,6 +24,7 @@ class Tally:
     healthy: Counter[bool] = field(default_factory=Counter)
     """Streams to which nothing was done, by whether somebody was blamed."""
     invisible: int = 0
+    ambiguous: int = 0
     matrix: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(loss, component, outcome)."""
     by: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -32,6 +33,12 @@ class Tally:
     """(loss, true ending, told ending)."""
     certain: Counter[bool] = field(default_factory=Counter)
     """Certain findings by whether they are right."""
+    placed: Counter[bool] = field(default_factory=Counter)
+    """Lost runs that have one place only, by whether it was told."""
+    counted: Counter[bool] = field(default_factory=Counter)
+    """Components found with all records there, by whether each count is exact."""
+    confused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(loss, who did it, who was named)."""
     suspects: Counter[tuple[str, int]] = field(default_factory=Counter)
     """(loss, size of a suspect set)."""
     wrong: Counter[str] = field(default_factory=Counter)
@@ -45,14 +52,21 @@ class Tally:
         if score.healthy:
             self.healthy[score.blamed] += 1
         self.invisible += score.invisible and loss == WHOLE[0]
+        self.ambiguous += score.ambiguous and loss == WHOLE[0]
+        for counter, (good, every) in (
+            (self.certain, score.certain),
+            (self.placed, score.placed),
+            (self.counted, score.counted),
+        ):
+            counter[True] += good
+            counter[False] += every - good
+        self.confused.update({(loss, *pair): count for pair, count in score.confused.items()})
         for component, outcome in score.outcomes.items():
             self.matrix[loss, component, outcome] += 1
             for told in (f"provider {trial.provider}", f"gateway {trial.gateway}", f"client {trial.client}"):
                 self.by[told, loss, outcome] += 1
         if score.ending is not None:
             self.endings[loss, *score.ending] += 1
-        self.certain[True] += score.certain[0]
-        self.certain[False] += score.certain[1] - score.certain[0]
         self.suspects.update((loss, size) for size in score.suspects)
         self.wrong[loss] += bool(score.wrong)
         if score.wrong and len(self.examples) < EXAMPLES:
@@ -60,9 +74,20 @@ class Tally:
 
     def join(self, other: Tally) -> None:
         """Add another run's."""
-        for name in ("streams", "verdicts", "invisible"):
+        for name in ("streams", "verdicts", "invisible", "ambiguous"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("healthy", "matrix", "by", "endings", "certain", "suspects", "wrong"):
+        for name in (
+            "healthy",
+            "matrix",
+            "by",
+            "endings",
+            "certain",
+            "placed",
+            "counted",
+            "confused",
+            "suspects",
+            "wrong",
+        ):
             getattr(self, name).update(getattr(other, name))
         self.examples = [*self.examples, *other.examples][:EXAMPLES]
 
@@ -129,8 +154,30 @@ def _ended(tally: Tally) -> Gate:
     return Gate("endings are right", sum(n for (_, a, b), n in here.items() if a == b), sum(here.values()), 0.995)
 
 
+def _placed(tally: Tally) -> Gate:
+    return Gate("lost runs that have one place only are told there", tally.placed[True], tally.placed.total(), 0.99)
+
+
+def _counted(tally: Tally) -> Gate:
+    return Gate("counts are exact where all records are there", tally.counted[True], tally.counted.total(), 0.99)
+
+
+def _third(tally: Tally) -> Gate:
+    return Gate("of all streams, to a third nothing was done", tally.healthy.total(), tally.verdicts, 1 / 3)
+
+
 def _losses(tally: Tally) -> set[str]:
     return {loss for loss, _, _ in tally.matrix}
 
 
-GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (_certain, _blame, _found, _suspected, _healthy, _ended)
+GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (
+    _certain,
+    _blame,
+    _found,
+    _suspected,
+    _healthy,
+    _ended,
+    _counted,
+    _placed,
+    _third,
+)

@@ -6,7 +6,7 @@ Nothing here knows the analyzer; `ACTS` alone uses its words, so that both can b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log2
 from typing import Final
@@ -90,6 +90,8 @@ class Passage:
     before: tuple[str, ...]
     after: tuple[str, ...]
     stopped: bool = False
+    by_event: bool = False
+    """A token for each event, so that a place here is the event's position at the point before."""
 
     @property
     def visible(self) -> bool:
@@ -158,3 +160,28 @@ def known_to_feed(gateway: str, provider: str, passage: Passage) -> bool:
         words = [token for token in passage.before[:-1] if not token.startswith(_ENDS)]
         return any(token in passage.after for token in words)
     return shared_bits(passage) >= _BITS
+
+
+def lost_run(passage: Passage) -> tuple[int, int] | None:
+    """First and last place of the one run that is missing, if that is all; None also where it may be one of several.
+
+    Equal neighbours make it so: without one of two equal events it is the same sequence, whichever is gone.
+    """
+    before, after = passage.before, passage.after
+    start, end = _alike(before, after), _alike(before[::-1], after[::-1])
+    gone = len(before) - len(after)
+    if passage.stopped or gone <= 0 or start + end != len(after):
+        return None
+    return start, start + gone - 1
+
+
+def ambiguous(passage: Passage) -> bool:
+    """Whether what is the same at both ends overlaps: then the place of the difference is one of several."""
+    before, after = passage.before, passage.after
+    shorter = min(len(before), len(after))
+    return passage.visible and _alike(before, after) + _alike(before[::-1], after[::-1]) > shorter
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How long the equal beginning is."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

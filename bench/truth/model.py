@@ -279,7 +279,7 @@ def _passages(seen: _Seen, end: End) -> tuple[Passage, ...]:
     told = tuple(str(e.of) for e in seen["applied"] if e.result == "applied")
     return (
         Passage("gateway", _told(seen["ingress"]), _told(seen["egress"]), broke),
-        Passage("transport", _bytes(seen["egress"]), _bytes(seen["wire"]), stopped),
+        Passage("transport", _bytes(seen["egress"]), _bytes(seen["wire"]), stopped, by_event=True),
         Passage("parser", _said(seen["wire"]), _said(seen["parsed"]), raised),
         Passage("reducer", applied, told, raised),
     )

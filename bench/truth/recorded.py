@@ -373,7 +373,7 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
     read = [event for event in seen["wire"] if not _is_error(out, event)]
     return (
         Passage("gateway", tuple(_spoken(out, course.honest)), tuple(_spoken(out, seen["egress"])), broke),
-        Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped),
+        Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped, by_event=True),
         Passage(
             "parser",
             tuple(_spoken(out, read, done=False)),

@@ -15,7 +15,10 @@ from .score import OUTCOMES
 def text(tally: Tally) -> Iterator[str]:
     """The lines for a terminal."""
     hidden = f"{tally.invisible:,} streams with deeds that nobody can see"
-    yield f"{tally.streams:,} streams, {tally.verdicts:,} verdicts; {hidden}"
+    yield f"{tally.streams:,} streams, {tally.verdicts:,} verdicts"
+    yield f"{hidden}; {tally.ambiguous:,} in which equal neighbours leave the place open"
+    yield ""
+    yield from _confusion(tally)
     yield ""
     yield from _components(tally)
     yield ""
@@ -31,6 +34,20 @@ def text(tally: Tally) -> Iterator[str]:
         yield f"{'green' if gate.holds else 'RED  '}  {gate.name}: {counts}"
     for name, loss, wrong in tally.examples:
         yield f"  {name}, loss: {loss}: {wrong}"
+
+
+def _confusion(tally: Tally) -> Iterator[str]:
+    """Who did it (rows) and who was named, without telemetry loss and with all sorts of it."""
+    names = (*COMPONENTS, "narrowed", "nobody")
+    for title, losses in (
+        ("no telemetry loss", ("none",)),
+        ("with telemetry loss", [n for n in LOSSES if n != "none"]),
+    ):
+        yield f"{title + ': did, named':<30}" + "".join(f"{name:>11}" for name in names)
+        for did in (*COMPONENTS, "nobody"):
+            row = [sum(tally.confused[loss, did, named] for loss in losses) for named in names]
+            if any(row):
+                yield f"  {did:<28}" + "".join(f"{count:>11,}" for count in row)
 
 
 def _components(tally: Tally) -> Iterator[str]:
@@ -75,6 +92,8 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "streams": tally.streams,
         "verdicts": tally.verdicts,
         "invisible": tally.invisible,
+        "ambiguous": tally.ambiguous,
+        "confusion": _nested(tally.confused.items()),
         "gates": [gate.document() for gate in gates(tally)],
         "components": _nested(tally.matrix.items()),
         "by": _nested(tally.by.items()),

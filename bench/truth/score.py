@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from streamwitness.semconv import COMPONENTS, POINTS, Component, Point
 
-from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial, known_to_feed
+from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial, ambiguous, known_to_feed, lost_run
 
 LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
 ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
@@ -98,6 +98,12 @@ class Score:
     blamed: bool = False
     certain: tuple[int, int] = (0, 0)
     """Certain findings that are right, of all."""
+    placed: tuple[int, int] = (0, 0)
+    """Lost runs told exactly where they stood, of those that have one place only."""
+    counted: tuple[int, int] = (0, 0)
+    """Components whose findings all have exact counts, of those found with all records there."""
+    confused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(who did it, or nobody; who was named, `narrowed`, or nobody)."""
 
 
 def guilty(trial: Trial) -> frozenset[Component]:
@@ -111,7 +117,8 @@ def guilty(trial: Trial) -> frozenset[Component]:
     also = {
         d.component
         for d in trial.deeds
-        if d.act in ("invent", "swallow", "malform", "misapply", "foreign", "late", "partial", "refuse")
+        if d.component != "source"
+        and d.act in ("invent", "swallow", "malform", "misapply", "foreign", "late", "partial", "refuse")
     }
     return frozenset(seen | told | also)
 
@@ -123,6 +130,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     findings = verdict["findings"]
     out.healthy = not trial.deeds
     out.invisible = bool(trial.deeds) and not to_blame
+    out.ambiguous = any(ambiguous(passage) for passage in trial.passages)
     out.blamed = any(f["suspects"] for f in findings)
     out.suspects = [len(f["suspects"]) for f in findings if f["suspects"]]
     for finding in findings:
@@ -130,7 +138,10 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     for passage in trial.passages:
         out.outcomes[passage.component] = _outcome(trial, passage, findings, to_blame, out, whole=whole)
         _counted(trial, passage, findings, out, whole=whole)
-    _placed(trial, findings, out)
+    if "ingress" in trial.points:
+        out.outcomes["source"] = _source(trial, findings, to_blame)
+    _placed(trial, findings, out, whole=whole)
+    _confused(findings, to_blame, out)
     _integrity(trial, verdict, to_blame, out, whole=whole)
     if trial.ended.ending:
         told = str(verdict["ending"]["class"])
@@ -178,6 +189,31 @@ def _outcome(
     return "unknown" if distinguishable(trial, passage) else "unknowable"
 
 
+def _confused(findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component], out: Score) -> None:
+    """Who did it beside who was named, for the matrix."""
+    for component, outcome in out.outcomes.items():
+        if outcome in ("found", "narrowed", "unknown"):
+            out.confused[component, {"found": component, "unknown": "nobody"}.get(outcome, outcome)] += 1
+    innocent = {f["suspects"][0] for f in findings if len(f["suspects"]) == 1} - to_blame
+    for accused in innocent:
+        out.confused[next(iter(known(to_blame)), "nobody"), accused] += 1
+    if not to_blame and not innocent:
+        out.confused["nobody", "narrowed" if out.blamed else "nobody"] += 1
+
+
+def _source(trial: Trial, findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component]) -> str:
+    """The source is known by what its own stream gives away only; a stop of its own is an ending, and no finding."""
+    named = [f for f in findings if "source" in f["suspects"]]
+    sole = [f for f in named if f["suspects"] == ["source"]]
+    if "source" in to_blame:
+        return "found" if sole else "narrowed" if named else "unknown"
+    if sole:
+        return "wrong"
+    if any(deed.component == "source" for deed in trial.deeds):
+        return "unknowable"
+    return "suspected" if named else "cleared"
+
+
 def distinguishable(trial: Trial, passage: Passage) -> bool:
     """Whether the records can tell this fault from something else.
 
@@ -215,6 +251,8 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
         return
     replaced = sum(f["count"] for f in told if f["kind"] in CHANGED)
     difference = Difference.of(passage)
+    if whole and not difference.moved and (here := [f for f in told if f["kind"] in LOST | ADDED]):
+        out.counted = (out.counted[0] + all(f["exact"] for f in here), out.counted[1] + 1)
     for kinds, real in ((LOST, difference.lost), (ADDED, difference.added)):
         here = [f for f in told if f["kind"] in kinds]
         count = sum(f["count"] for f in here) + replaced
@@ -225,22 +263,22 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
             out.wrong.append(f"{passage.component}: exactly {count} told, {real} real")
 
 
-def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
-    """Where the only fault was one lost event, no place that is told surely leaves it out."""
-    if (
-        len(trial.deeds) != 1
-        or trial.deeds[0].act != "drop"
-        or len(trial.deeds[0].at) != 1
-        or trial.provider != "model"
-        or trial.notes & {"recut", "resumed"}  # its positions are of other units
-    ):
-        return
-    deed = trial.deeds[0]
-    for finding in findings:
-        low, high = finding["sequence"]
-        sure = not finding["about"] or finding["exact"]
-        if finding["suspects"] == [deed.component] and sure and not low <= deed.at[0] <= high:
-            out.wrong.append(f"lost {deed.at[0]}, told {low}–{high}")
+def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
+    """Where one run was lost and no other place explains it, no place that is told surely leaves it out.
+
+    With all records there, it is told exactly.
+    """
+    for passage in trial.passages:
+        run = lost_run(passage) if passage.by_event else None
+        told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
+        if run is None or not told:
+            continue
+        reach = (min(f["sequence"][0] for f in told), max(f["sequence"][1] for f in told))
+        sure = all(f["exact"] and not f["about"] for f in told)
+        if sure and reach != run:
+            out.wrong.append(f"lost {run[0]}-{run[1]}, told surely {reach[0]}-{reach[1]}")
+        if whole:
+            out.placed = (out.placed[0] + (reach == run), out.placed[1] + 1)
 
 
 def _integrity(
