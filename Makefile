@@ -12,7 +12,7 @@ ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo demo-kafka services test lint format bench fuzz constraints clean
+.PHONY: help venv demo demo-kafka services test lint format bench truth fuzz constraints clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ format: $(READY) ## let ruff mend what it can
 
 bench: $(READY) ## ratios beside the peers, as a table and JSON
 	@$(BIN)/python -m bench $(ARGS)
+
+truth: $(READY) ## the judge against streams of which the truth is known; ARGS="--simulate N --first SEED --mutations"
+	@$(BIN)/python -m bench.truth $(ARGS)
 
 fuzz: $(READY) ## ten million mutated inputs, or twenty minutes; ARGS="--count N --seconds S --seed X"
 	@$(BIN)/python -m fuzz $(ARGS)
