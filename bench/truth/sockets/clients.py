@@ -29,7 +29,7 @@ from .http1 import until
 from .parsers import injector, parsed
 from .readers import object_tokens, tokens
 from .reducers import Reducer
-from .scenario import Notebook, events, place
+from .scenario import Notebook, place
 from .upstream import altered
 from .works import honest, invented
 
@@ -287,7 +287,7 @@ def _asking(notes: Notebook) -> dict[str, str]:
 def _due(notes: Notebook) -> int:
     """After how many events the client stops: before the place at which the provider waits."""
     scenario = notes.scenario
-    sent = honest(scenario, events(scenario.provider, scenario.answer))
+    sent = honest(scenario)
     return max(1, place(scenario.out, sent, "first") + 1)
 
 

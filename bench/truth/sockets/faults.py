@@ -29,6 +29,9 @@ class Fault:
         return f"{self.component}.{self.how}@{self.where}{length}"
 
 
+HOLD_SECONDS: Final = 2.7
+"""How long an event is held back: more than anybody can be excused for."""
+
 PLACES: Final = ("first", "middle", "last", "finish", "terminator")
 """First, middle and last event with content, the one with the finish, the one that ends the body."""
 
@@ -46,12 +49,12 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": _CONTENT, "cut": _EVERYWHERE, "cut_and_terminate": _CONTENT, "swallow_error": ("last",),
         "merge": ("middle",), "malform": ("middle",), "raise": _CONTENT, "error": ("middle", "last"),
-        "dedupe": ("middle",), "terminate": ("last",),
+        "dedupe": ("middle",), "terminate": ("last",), "hold": ("first",),
     },
     "transport": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": ("middle",), "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle", "last"),
-        "glue": ("middle",), "cut_inside": ("middle",),
+        "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",),
     },
     "parser": {
         "drop": _EVERYWHERE, "double": _CONTENT, "move": ("first", "middle"), "alter": _CONTENT, "invent": ("middle",),

@@ -17,6 +17,7 @@ from streamwitness.semconv import HEADER
 
 from .acts import Act, Event
 from .bodies import FRAMING, PATHS, PLAIN, TYPES, Framer, Splitter
+from .faults import HOLD_SECONDS
 from .http1 import key_of
 from .scenario import Notebook, written
 from .works import Broken
@@ -94,6 +95,8 @@ class Gateway:
         async for piece in self._pieces(notes, ""):
             outs = _through(notes, broken, splitter.feed(piece))
             for made in [list(outs)] if as_it_came else ([out] for out in outs):
+                if broken.holding:
+                    await _hold(notes)
                 yield piece if as_it_came else framer.frame(made[0])
             if broken.error is not None:
                 raise broken.error
@@ -145,6 +148,13 @@ def _through(notes: Notebook, broken: Broken, events: Iterable[Event]) -> Iterat
     for event in events:
         notes.read += not event.comment
         yield from broken.feed(event)
+
+
+async def _hold(notes: Notebook) -> None:
+    """Keep what is to be sent next for longer than anybody should."""
+    notes.did(Deed("gateway", "delay", (notes.read - 1,)))
+    await asyncio.sleep(HOLD_SECONDS)
+    notes.left.set()
 
 
 def _behind(broken: Broken) -> list[Event]:

@@ -1,7 +1,7 @@
 """The matrix: every fault at every place, through every gateway, to every client, and the healthy streams beside them.
 
-`matrix()` is all of it, in an order that is always the same; `reduced()` a small part in which nothing is left out;
-`select()` a part by name and seed.
+`matrix()` is all of it, in an order that is always the same; `select()` a part by name and seed, of which a third is
+healthy; `reduced()` a small part in which nothing is left out.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ _ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 """Provider → answers that it can give; those of the empty name all can."""
 
 _STOPS: Final = ("break", "close", "cancel", "abort")
+_HELD: Final = "long:60"
+"""The answer of those streams in which an event is held back."""
 _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
     "skips_unreadable": {"faults": (Fault("source", "malform"),)},
     "forgets_last": {},
@@ -76,24 +78,40 @@ def matrix(seed: int = 0) -> list[Scenario]:
 
 
 def select(*, limit: int | None = None, seed: int = 0, name: str = "") -> list[Scenario]:
-    """Those whose name holds `name`; at most `limit` of them, drawn by `seed`."""
+    """Those whose name holds `name`: the healthy ones, and twice as many that are not; at most `limit` of all."""
     found = [scenario for scenario in matrix(seed) if name in scenario.name]
-    if limit is None or limit >= len(found):
+    chance = random.Random(seed)
+    chance.shuffle(found)
+    well = [scenario for scenario in found if is_healthy(scenario)]
+    broken = [scenario for scenario in found if not is_healthy(scenario)]
+    if name and limit is None:
         return found
-    return random.Random(seed).sample(found, limit)
+    if limit is not None:
+        well = well[: max(-(-limit // 3), limit - len(broken))]
+        broken = broken[: limit - len(well)]
+    chosen = [*well, *broken[: 2 * len(well)]]
+    chance.shuffle(chosen)
+    return chosen
+
+
+def is_healthy(scenario: Scenario) -> bool:
+    """Whether nothing is broken."""
+    return not scenario.faults and not scenario.parser
 
 
 def reduced(seed: int = 0) -> list[Scenario]:
     """At most `REDUCED` streams with every fault, provider, gateway, client, stop and defect among them."""
     pool = matrix(seed)
     random.Random(seed).shuffle(pool)
-    missing = set().union(*map(features, pool))
+    tries = [(scenario, features(scenario)) for scenario in pool]
+    missing = set().union(*(tried for _, tried in tries))
     chosen: list[Scenario] = []
     while missing and len(chosen) < REDUCED:
-        best = max(pool, key=lambda scenario: len(features(scenario) & missing))
-        missing -= features(best)
+        best, tried = max(tries, key=lambda one: len(one[1] & missing))
+        missing -= tried
         chosen.append(best)
-    return chosen
+    more = [scenario for scenario in pool if is_healthy(scenario) and scenario not in chosen]
+    return [*chosen, *more[: REDUCED - len(chosen)]]
 
 
 def features(scenario: Scenario) -> set[str]:
@@ -132,6 +150,9 @@ def faulty() -> Iterator[Scenario]:
         yield from _unreadable(provider)
         yield from _defects(provider)
         yield from _covered(provider)
+        yield from (
+            Scenario(provider, _HELD, faults=(Fault(who, "hold", "first"),)) for who in ("gateway", "transport")
+        )
         yield from (Scenario(provider, "long:60", "read_on", stop=stop) for stop in ("cancel", "break"))
 
 
@@ -174,7 +195,9 @@ def _covered(provider: str) -> Iterator[Scenario]:
 def pairs(seed: int) -> Iterator[Scenario]:
     """Two faults at once, in different components."""
     chance = random.Random(seed)
-    known = [fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break", "terminate")]
+    known = [
+        fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break", "terminate", "hold")
+    ]
     for _ in range(400):
         first, second = chance.sample(known, 2)
         if first.component == second.component or (_ends(first) and _ends(second)):
@@ -240,7 +263,7 @@ def _has_place(scenario: Scenario, fault: Fault) -> bool:
     if fault.component == "source":
         place(scenario.provider, body, fault.where)
         return _source_can(scenario, fault)
-    sent = honest(scenario, body)
+    sent = honest(scenario)
     at = place(scenario.out, sent, fault.where)
     if fault.how == "move" and at + fault.length >= len([event for event in sent if not event.comment]) - 1:
         return False
@@ -260,6 +283,8 @@ def _source_can(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _component_can(scenario: Scenario, fault: Fault) -> bool:
+    if fault.how == "hold" and (scenario.answer != _HELD or scenario.gateway != "pass" or len(scenario.faults) > 1):
+        return False
     sdk = scenario.client != "httpx"
     if fault.component == "gateway":
         if fault.how == "terminate":

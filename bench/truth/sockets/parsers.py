@@ -16,7 +16,7 @@ from .acts import DONE, Event
 from .bodies import FRAMING, Splitter
 from .faults import Injector, generic
 from .readers import object_tokens
-from .scenario import Notebook, events, place
+from .scenario import Notebook, place
 from .upstream import altered
 from .works import honest, invented
 
@@ -231,9 +231,9 @@ def _at(notes: Notebook, where: str) -> int:
     return place(notes.scenario.out, _sent(notes), where)
 
 
-def _sent(notes: Notebook) -> list[Event]:
+def _sent(notes: Notebook) -> tuple[Event, ...]:
     scenario = notes.scenario
-    return honest(scenario, events(scenario.provider, scenario.answer))
+    return honest(scenario)
 
 
 def _did(notes: Notebook, act: str, position: int) -> None:

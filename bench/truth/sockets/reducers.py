@@ -10,7 +10,7 @@ from streamwitness.client.applying import Applied
 from .acts import token
 from .faults import Injector, generic
 from .readers import acts_of_object
-from .scenario import Notebook, events, place
+from .scenario import Notebook, place
 from .works import honest
 
 
@@ -91,7 +91,7 @@ class Reducer:
     def _place(self, client: str) -> int:
         """Where the fault is done, among the events that this client's parser hands on."""
         scenario = self._notes.scenario
-        sent = honest(scenario, events(scenario.provider, scenario.answer))
+        sent = honest(scenario)
         at = place(scenario.out, sent, self._fault.where if self._fault is not None else "middle")
         consumed = [event for event in sent if not event.comment][:at]
         is_ping = '"type":"ping"'

@@ -12,9 +12,9 @@ from bench.truth.labels import Deed
 from . import http1
 from .acts import Event
 from .bodies import FRAMING, PLAIN, Framer, Splitter
-from .faults import Injector, generic
+from .faults import HOLD_SECONDS, Injector, generic
 from .readers import acts_of
-from .scenario import Notebook, events, place
+from .scenario import Notebook, place
 from .upstream import altered
 from .works import honest, invented
 from .writers import dumps
@@ -34,9 +34,10 @@ class Connection:
         self._fault = scenario.fault("transport")
         self._count, self._at = 0, -1
         self._glued: Event | None = None
+        self._held: Event | None = None
         self._injector: Injector[Event] | None = None
         if self._fault is not None:
-            sent = honest(scenario, events(scenario.provider, scenario.answer))
+            sent = honest(scenario)
             self._at = place(self._out, sent, self._fault.where)
             if generic(self._fault):
                 self._injector = Injector(self._fault, self._at, notes.did, alter=self._flipped, invent=self._foreign)
@@ -47,7 +48,10 @@ class Connection:
         if self._fault is None:
             await self._send(data)
             return
-        for _, pieces in made:
+        for event, pieces in made:
+            if event is self._held:
+                await asyncio.sleep(HOLD_SECONDS)
+                self._notes.left.set()
             for piece in pieces:
                 await self._send(piece)
 
@@ -84,6 +88,10 @@ class Connection:
 
     def _by_hand(self, event: Event, position: int) -> list[bytes]:
         how = self._fault.how if self._fault is not None else ""
+        if how == "hold":
+            self._held = event
+            self._notes.did(Deed("transport", "delay", (position,)))
+            return [out.raw for out in self._noted([event])]
         if how == "glue":
             self._glued = event
             return [event.raw[:-1]]

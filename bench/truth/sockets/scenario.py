@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from bench.truth.labels import Deed, Passage
@@ -59,6 +60,11 @@ class Scenario:
         return bool(self.stop) or self.parser == "raises"
 
     @property
+    def holds(self) -> bool:
+        """Whether somebody holds an event back, and the provider waits in the midst until it is let go."""
+        return any(fault.how == "hold" for fault in self.faults)
+
+    @property
     def out(self) -> str:
         """The format that leaves the gateway."""
         return TRANSLATED[self.provider] if self.gateway == "translate" else self.provider
@@ -83,9 +89,10 @@ def writer(provider: str) -> Writer:
     return made
 
 
-def events(provider: str, name: str) -> list[Event]:
+@cache
+def events(provider: str, name: str) -> tuple[Event, ...]:
     """The events of an answer as this provider writes it."""
-    return written(provider, answer(name))
+    return tuple(written(provider, answer(name)))
 
 
 def written(provider: str, acts: list[Act]) -> list[Event]:
@@ -94,7 +101,8 @@ def written(provider: str, acts: list[Act]) -> list[Event]:
     return [event for act in acts for event in pen.write(act)]
 
 
-def place(provider: str, body: list[Event], where: str) -> int:
+@cache
+def place(provider: str, body: tuple[Event, ...], where: str) -> int:
     """The position of a place (`faults.PLACES`) among the events of a body; comments do not count.
 
     Raises LookupError where the body has no such place.

@@ -74,7 +74,7 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
         return source, "source"  # it had failed before; its error is what is missing
     if any(end.startswith("transport.") for end in notes.ends) or _whole(notes, "gateway"):
         return "network_lost", "transport"
-    if "gateway.raise" in notes.ends:
+    if notes.ends & {"gateway.raise", "gateway.error"}:
         return "gateway_error", "gateway"
     return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
 

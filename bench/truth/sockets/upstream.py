@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bench.truth.labels import Deed
@@ -42,12 +42,12 @@ class Script:
         if first:
             self.events, self.end = _attempt(scenario.provider), "break"
         else:
-            self.events = whole if fault is None else self._broken(whole, fault)
+            self.events = list(whole) if fault is None else self._broken(whole, fault)
             self._note()
-        self.pause = len(whole) // 2 if scenario.waits and not first else None
+        self.pause = len(whole) // 2 if (scenario.waits or scenario.holds) and not first else None
         """Position at which the provider waits until somebody has stopped."""
 
-    def _broken(self, whole: list[Event], fault: Fault) -> list[Event]:
+    def _broken(self, whole: tuple[Event, ...], fault: Fault) -> list[Event]:
         at = _index(whole, place(self._provider, whole, fault.where))
         position = sum(not event.comment for event in whole[:at])
         if fault.how in _STOPS:
@@ -58,7 +58,7 @@ class Script:
             "drop": [],
             "malform": [event._replace(data=event.data[: len(event.data) * 2 // 3]) for event in whole[at:stop]],
             "late": [*whole[at:stop], *_more(self._provider)],
-            "ungrammatical": whole[at:stop],
+            "ungrammatical": list(whole[at:stop]),
             "double": [event for event in whole[at:stop] for _ in (0, 1)],
             "alter": [altered(self._provider, event) for event in whole[at:stop]],
         }[fault.how]
@@ -70,13 +70,13 @@ class Script:
         self._notes.ends.add(f"source.{fault.how}")
         return [*whole[:at], *changed, *whole[stop:]]
 
-    def _stopped(self, whole: list[Event], fault: Fault, at: int, position: int) -> list[Event]:
+    def _stopped(self, whole: tuple[Event, ...], fault: Fault, at: int, position: int) -> list[Event]:
         self._notes.did(Deed("source", "cut", (position,)))
         self._notes.ends.add(f"source.{fault.how}")
         if fault.how == "error":
             return [*whole[:at], *writer(self._provider).write(Act("error", "overloaded"))]
         self.end = "eof" if fault.how == "cut" else fault.how
-        return whole[:at]
+        return list(whole[:at])
 
     def _note(self) -> None:
         for event in self.events:
@@ -152,7 +152,7 @@ async def serve(notebooks: Mapping[str, Notebook]) -> asyncio.Server:
     return await asyncio.start_server(connected, "127.0.0.1", 0)
 
 
-def _index(body: list[Event], position: int) -> int:
+def _index(body: Sequence[Event], position: int) -> int:
     """The index of the event at a position, with the comments counted."""
     return [i for i, event in enumerate(body) if not event.comment][position]
 

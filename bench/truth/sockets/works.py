@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache
 from typing import Final, Protocol
 
 from bench.truth.labels import Deed
@@ -67,8 +68,8 @@ class Translate:
         return [made for act in acts for made in self._pen.write(act)]
 
     def finish(self) -> list[Event]:
-        """A terminator, where the answer has a finish and came without."""
-        lacks = "finish" in self._seen and "terminal" not in self._seen
+        """A terminator, where the answer is complete without one."""
+        lacks = self._source == "openai_chat" and "finish" in self._seen and "terminal" not in self._seen
         return list(self._pen.write(Act("terminal"))) if lacks else []
 
 
@@ -83,10 +84,15 @@ def work(scenario: Scenario) -> Work:
     return WORKS[scenario.gateway]()
 
 
-def honest(scenario: Scenario, body: Iterable[Event]) -> list[Event]:
-    """What an honest gateway of this sort makes of a whole body."""
-    done = work(scenario)
-    return [*(made for event in body for made in done.feed(event)), *done.finish()]
+def honest(scenario: Scenario) -> tuple[Event, ...]:
+    """What an honest gateway of this sort makes of the whole answer."""
+    return _honest(scenario.provider, scenario.answer, scenario.gateway, scenario.out)
+
+
+@cache
+def _honest(provider: str, name: str, gateway: str, out: str) -> tuple[Event, ...]:
+    done = Translate(provider, out) if gateway == "translate" else WORKS[gateway]()
+    return (*(made for event in events(provider, name) for made in done.feed(event)), *done.finish())
 
 
 class GatewayFault(Exception):
@@ -99,6 +105,8 @@ class Broken:
     def __init__(self, notes: Notebook) -> None:
         self.over = False
         """The gateway ends its answer here, as if that were the end."""
+        self.holding = False
+        """What comes out now is to be held back for a while."""
         self._whole = False
         self.last: list[Event] = []
         """What it writes by itself behind that."""
@@ -111,7 +119,7 @@ class Broken:
         self._last: Event | None = None
         self._injector: Injector[Event] | None = None
         if self._fault is not None:
-            sent = honest(scenario, events(scenario.provider, scenario.answer))
+            sent = honest(scenario)
             self._at = place(self._out, sent, self._fault.where)
             if generic(self._fault):
                 self._injector = Injector(
@@ -160,6 +168,9 @@ class Broken:
             return self._swallowing(event, position)
         if fault.how == "dedupe":
             return self._deduped(event, position)
+        if fault.how == "hold":
+            self.holding = position == self._at
+            return [event]
         inside = self._at <= position < self._at + fault.length
         if fault.how == "merge":
             return self._merging(event, position)

@@ -1,0 +1,98 @@
+"""bench.truth.sockets: a small part of the matrix over real sockets, in which nothing is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.truth.run import settled
+from bench.truth.score import score
+from bench.truth.sockets import matrix
+from bench.truth.sockets.acts import answer
+from bench.truth.sockets.bodies import FRAMING, PLAIN, Framer, Splitter
+from bench.truth.sockets.faults import TABLE, Fault
+from bench.truth.sockets.readers import acts_of, tokens
+from bench.truth.sockets.run import run
+from bench.truth.sockets.scenario import Scenario, events
+from streamwitness.semconv import COMPONENTS
+
+SEED = 0
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The whole matrix, not run."""
+    return matrix.matrix(SEED)
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """The reduced matrix."""
+    return matrix.reduced(SEED)
+
+
+@pytest.fixture(scope="module")
+def trials(chosen):
+    """The reduced matrix, run once."""
+    return list(run(chosen))
+
+
+def test_the_reduced_matrix_leaves_nothing_out(chosen, whole):
+    """Every fault, provider, gateway, client, stop, installation, stamp and defective parser is in the small part."""
+    assert set().union(*map(matrix.features, chosen)) == set().union(*map(matrix.features, whole))
+    assert len(chosen) <= matrix.REDUCED
+
+
+def test_there_are_enough_faults(whole):
+    """At least 24 faults, at least four for each component, and each of them is in the matrix."""
+    tried = {(fault.component, fault.how) for scenario in whole for fault in scenario.faults}
+    assert tried == {(component, how) for component in COMPONENTS for how in TABLE[component]}
+    assert len(tried) >= 24
+    assert [component for component in COMPONENTS if len(TABLE[component]) < 4] == []
+
+
+def test_nobody_innocent_is_accused_and_every_ending_is_right(trials):
+    """With all telemetry there, nothing that the verdicts say is false."""
+    wrong = {}
+    for trial in trials:
+        worth = score(trial, settled(trial.blocks), whole=True)
+        ending = [] if worth.ending is None or worth.ending[0] == worth.ending[1] else [worth.ending]
+        if worth.wrong or ending:
+            wrong[trial.name] = [*worth.wrong, *ending]
+    assert wrong == {}
+
+
+def test_each_point_that_is_instrumented_testifies(trials):
+    """The blocks of a stream are those of its points, each with one closing block."""
+    for trial in trials:
+        assert {block.point for block in trial.blocks} == trial.points, trial.name
+        closing = [block.recorder for block in trial.blocks if block.final]
+        assert len(closing) == len(set(closing)) == len({block.recorder for block in trial.blocks}), trial.name
+
+
+def test_deeds_are_written_where_they_are_done(trials, chosen):
+    """Nobody writes down a deed but those that the scenario has broken."""
+    scenarios = {scenario.name: scenario for scenario in chosen}
+    for trial in trials:
+        scenario = scenarios[trial.name]
+        broken = {fault.component for fault in scenario.faults}
+        broken |= {"parser"} if scenario.parser else set()
+        broken |= {"gateway"} if scenario.gateway == "read_on" else set()
+        assert trial.guilty <= broken, trial.name
+
+
+@pytest.mark.parametrize("provider", FRAMING)
+@pytest.mark.parametrize("name", ["plain", "tools", "reasoning", "unicode"])
+def test_what_is_written_is_read_again(provider, name):
+    """The bench's own readers find in a provider's events the words that its writer was given, however they are cut."""
+    framer, splitter = Framer(FRAMING[provider], PLAIN), Splitter(FRAMING[provider])
+    body = b"".join([*(framer.frame(event) for event in events(provider, name)), framer.end()])
+    back = [event for at in range(len(body)) for event in splitter.feed(body[at : at + 1])]
+    assert tokens(provider, back) == tokens(provider, events(provider, name))
+    said = "".join(act.text for event in back for act in acts_of(provider, event.data) if act.kind == "text")
+    assert said == "".join(act.text for act in answer(name) if act.kind == "text")
+
+
+def test_a_scenario_without_its_place_is_no_scenario():
+    """A fault at a terminator is not tried where the format has none."""
+    assert not matrix.possible(Scenario("gemini", faults=(Fault("transport", "drop", "terminator"),)))
+    assert matrix.possible(Scenario("openai_chat", faults=(Fault("transport", "drop", "terminator"),)))
