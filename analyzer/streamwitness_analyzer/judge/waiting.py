@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS
+from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, PROGRESS_GAP_MS
 
 from .attribute import Fault, Step, suspects
 from .change import Change, Proof
@@ -54,7 +54,7 @@ def held_back(steps: Sequence[Step], *, recut: bool = False) -> list[Fault]:
 def _in_the_gateway(step: Step) -> list[Fault]:
     """Read at gateway in, sent later at gateway out: one process, one clock."""
     leg, egress = step.before, step.after
-    if leg.witness != egress.witness or not _worth_looking(step):
+    if leg.witness != egress.witness or not (_told_by_clocks(step) and _may_hold(leg, egress)):
         return []
     waits = [(position, out - into) for position, into, out in _pairs(step, "semantic")]
     return _found(step, waits, taken_off=held_ms(egress), sure=True)
@@ -62,7 +62,7 @@ def _in_the_gateway(step: Step) -> list[Fault]:
 
 def _on_the_way(step: Step) -> list[Fault]:
     """Sent at gateway out, received later after that than a later event was."""
-    if not _worth_looking(step) or gathered(step.after):
+    if gathered(step.after) or not (_told_by_clocks(step) and _may_be_held(step.before, step.after)):
         return []
     pairs = _pairs(step, "payload")
     late = [came - sent for _, sent, came in pairs]
@@ -72,18 +72,39 @@ def _on_the_way(step: Step) -> list[Fault]:
     return _found(step, waits, taken_off=held_ms(step.before) + held_ms(step.after), sure=False)
 
 
-def _worth_looking(step: Step) -> bool:
-    """Whether the second point's sending or reading may have come late at all, as blocks tell without their rows."""
-    before, after = step.before, step.after
-    if not (before.blocks and after.closed and step.hop.prefix) or stepped(before) or stepped(after):
-        return False
-    return _length(before, after) >= BUDGET_MS * _NS
+def _told_by_clocks(step: Step) -> bool:
+    """Whether there are events to compare, and the clocks of both points went on evenly."""
+    return bool(step.after.closed and step.hop.prefix) and not (stepped(step.before) or stepped(step.after))
 
 
-def _length(before: Record, after: Record) -> int:
-    """How long it went on at the first point, or, where one clock tells both, until its end at the second."""
-    last = after if before.witness == after.witness else before
-    return last.blocks[-1].end_ns - before.blocks[0].start_ns
+def _may_hold(leg: Record, egress: Record) -> bool:
+    """Whether the gateway may have held something, as closing blocks tell without their rows.
+
+    It began late, stopped in between, or ended late.
+    """
+    late = (_begin(egress) - _begin(leg), _end(egress) - _end(leg))
+    return max(*late, _gap(egress)) >= BUDGET_MS * _NS
+
+
+def _may_be_held(egress: Record, wire: Record) -> bool:
+    """Whether something may have been held on the way: nothing came for a while, or all came in less time than it took
+    to send."""
+    shrunk = (_end(egress) - _begin(egress)) - (_end(wire) - _begin(wire))
+    return max(shrunk, _gap(wire)) >= BUDGET_MS * _NS
+
+
+def _begin(record: Record) -> int:
+    return record.blocks[0].start_ns
+
+
+def _end(record: Record) -> int:
+    return record.blocks[-1].end_ns
+
+
+def _gap(record: Record) -> int:
+    """The longest time between two events."""
+    told = record.told(PROGRESS_GAP_MS)
+    return told * _NS if isinstance(told, int) else 0
 
 
 def _pairs(step: Step, axis: Axis) -> list[Pair]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from streamwitness import rows
 from streamwitness.blocks import Block
-from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS, Point
+from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS, PROGRESS_GAP_MS, Point
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import Event, How, path, usual
 
@@ -53,6 +54,8 @@ def _timed(block: Block, timed: Timed | None) -> Block:
         asked = timed.at[-1] if timed.at else 0.0
         extra |= {LAST_WAIT_MS: round((timed.end - asked) * 1000)} if block.point != "egress" else {}
         extra |= {FIRST_EVENT_MS: round(timed.at[0] * 1000)} if timed.at else {}
+        gaps = [round((later - at) * 1000) for at, later in pairwise(timed.at)]
+        extra |= {PROGRESS_GAP_MS: max(gaps)} if gaps else {}
         extra |= timed.extra
     return replace(
         block,
