@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,7 @@ from streamwitness.semconv import COMPONENTS, POINTS, Point
 
 from . import words
 from .attribute import Fault, Step
-from .change import Span
+from .change import Change, Span
 from .evidence import evidence, evidence_of_one
 from .path import Path
 from .places import Mapper, back, same
@@ -40,9 +40,16 @@ class Finding:
         )  # fmt: skip
 
     @property
+    def _in_words(self) -> Change:
+        """The change as it is told: of an end that repeats itself some is lost, but not everything from there on."""
+        change = self.fault.change
+        wider = self.sequence[1] - self.sequence[0] + 1 > change.count
+        return replace(change, kind="gap") if change.kind == "tail" and change.exact and wider else change
+
+    @property
     def short(self) -> str:
         """For a list."""
-        change = self.fault.change
+        change = self._in_words
         if self.fault.by_itself and change.kind == "gap":
             return words.short_hole(self.fault.suspects, self.sequence, change.count)
         return words.short_finding(change.kind, self.fault.suspects, self.sequence, self.about, change.count)
@@ -56,7 +63,7 @@ class Finding:
     @property
     def sentence(self) -> str:
         """In plain language."""
-        change = self.fault.change
+        change = self._in_words
         places = {
             "seen": words.label(self.fault.seen.point),
             "missing": words.label(self.fault.missing.point),
@@ -75,7 +82,7 @@ class Finding:
         fault = self.fault
         if fault.by_itself:
             return evidence_of_one(fault.change, self.sequence, fault.seen)
-        return evidence(fault.change, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
+        return evidence(self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
 
     def document(self) -> dict[str, Any]:
         """The finding in JSON types."""

@@ -80,6 +80,15 @@ def test_a_terminator_is_proven_by_the_envelope() -> None:
     assert proof(judge(blocks, settled=True))["case"] == "envelope"
 
 
+def test_an_end_that_repeats_itself_is_not_said_to_be_lost_as_a_whole() -> None:
+    """Which of ten equal events is lost, nobody knows: one of them, and not everything from the first on."""
+    equal = answer([7] * 10, finish=False, done=False)
+    verdict = hop(equal, without(equal, 4))
+    assert verdict["findings"][0]["kind"] == "tail"
+    assert verdict["short"].endswith("TRANSPORT lost 1 of events 1–10")
+    assert verdict["findings"][0]["sentence"].startswith("1 event that gateway out had never came out")
+
+
 def test_every_case_is_explained() -> None:
     """A word that stands in a document has its sentence."""
     words = {"totals", "order_at_known_place", "more_than_sent", "fewer_than_sent", "by_count", "by_name", "by_number"}
