@@ -12,9 +12,12 @@ from .parts import left, misframed, unclosed
 from .path import Path
 from .records import Record
 from .stalls import silence
+from .view import View
 
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _BROKEN: Final = frozenset(("reset", "protocol_error"))
+_FEW: Final = 2
+"""Events that two answers may well begin with alike."""
 _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
 _INGRESS: Final = {
@@ -47,10 +50,19 @@ def ingress_state(path: Path) -> str:
     made_up = hop is not None and hop.status == "faulty"
     if egress == "misframed" and _every_upstream_seen(path):
         return state  # whatever the answer was made of, none of it came in so
-    if state == "complete" and egress not in ("complete", "none") and not related:
+    if state == "complete" and egress not in ("complete", "none") and not (related or _begins_as(path, leg)):
         return "none"  # it may be a side call's, and clears nobody
     doubtful = state != "complete" and egress == "complete" and not made_up
     return "none" if doubtful else state
+
+
+def _begins_as(path: Path, leg: Record) -> bool:
+    """Whether all that the gateway sent is what the leg began with, by its digests: then it is made of that leg."""
+    egress = path.record("egress")
+    if egress is None or not (leg.closed and egress.closed):
+        return False
+    read, sent = View(leg, "semantic"), View(egress, "semantic")
+    return sent.digests and _FEW < sent.n <= read.n and read.prefix[sent.n] == sent.o
 
 
 def _every_upstream_seen(path: Path) -> bool:

@@ -87,3 +87,13 @@ def test_a_gateway_that_raises_with_nothing_seen_of_its_upstream() -> None:
     """It may have had every reason."""
     verdict = judge(path(None, ANSWER[:5], None, egress=How("egress", end="raised", complete=False)), settled=True)
     assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("gateway_error", None)
+
+
+@pytest.mark.parametrize(
+    ("sent", "ending", "by"), [(8, "gateway_truncated", "gateway"), (3, "upstream_truncated", None)]
+)
+def test_a_gateway_that_ends_before_what_it_had_read(sent: int, ending: str, by: str | None) -> None:
+    """It stopped reading a whole answer and ended its own in order. Two words are the beginning of many answers."""
+    ends = {"ingress": How("ingress", leg=0, end="cancelled"), "egress": How("egress", legs=(LEG,), complete=False)}
+    told = judge(path(ANSWER, ANSWER[:sent], ANSWER[:sent], **ends), settled=True)
+    assert (told["ending"]["class"], told["ending"]["by"]) == (ending, by)
