@@ -53,7 +53,8 @@ def expected(notes: Notebook) -> frozenset[Point]:
 def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
     ending, by = _ended(notes)
-    return Ended(frozenset({ending}), by)
+    either = {"completed"} if by == "source" and _finished(notes) else set()
+    return Ended(frozenset({ending} | either), by)
 
 
 def _ended(notes: Notebook) -> tuple[str, str | None]:
@@ -77,6 +78,12 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
     if notes.ends & {"gateway.raise", "gateway.error"}:
         return "gateway_error", "gateway"
     return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
+
+
+def _finished(notes: Notebook) -> bool:
+    """Whether all that the source lacks is its terminator, and what left the gateway needs none."""
+    told = {act.kind for event in _out(notes, "source") for act in acts_of(notes.scenario.provider, event.data)}
+    return "finish" in told and _whole(notes, "transport")
 
 
 def _lets_go(notes: Notebook) -> bool:
