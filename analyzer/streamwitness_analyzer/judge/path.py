@@ -77,8 +77,17 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
-    path.faults += held_back(path.steps, recut=upstream.recut or upstream.joined)
+    path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
     return path
+
+
+def _one_for_one(exchange: Exchange, upstream: Upstream) -> bool:
+    """Whether each event that left the gateway is known to be that very one of its upstream's.
+
+    Of two attempts that brought the same words, nobody knows which was sent.
+    """
+    speaking = [leg for leg in exchange.at("ingress") if leg.total("judged")]
+    return not (upstream.recut or upstream.joined) and len(speaking) == 1
 
 
 def _steps(path: Path, chain: list[Record]) -> list[Step]:

@@ -35,16 +35,16 @@ Pair = tuple[int, int, int]
 """An event: its position at the first point, when it was there, and when at the second, in ns of each one's clock."""
 
 
-def held_back(steps: Sequence[Step], *, recut: bool = False) -> list[Fault]:
+def held_back(steps: Sequence[Step], *, one_for_one: bool) -> list[Fault]:
     """One finding for each hop on which events were held longer than the budget.
 
-    `recut`: the gateway's events are not those that it read, one for one. Not told of the hops inside the client: its
+    `one_for_one`: the gateway's events are known to be those that it read. Not told of the hops inside the client: its
     parser waits whenever the application does, which nobody records.
     """
     found: list[Fault] = []
     for step in steps:
         hop = (step.before.point, step.after.point)
-        if hop == ("ingress", "egress") and not recut:
+        if hop == ("ingress", "egress") and one_for_one:
             found += _in_the_gateway(step)
         elif hop == ("egress", "wire"):
             found += _on_the_way(step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from streamwitness.blocks import Block
@@ -117,3 +119,15 @@ def test_what_cannot_be_compared_is_not_timed() -> None:
     blocks = stream(Timed(ANSWER, STEADY, END), Timed(ANSWER, STEADY, END), Timed(lost, [END] * (N - 1), END))
     found = judge(blocks, settled=True)["findings"]
     assert [(f["kind"], f["sequence"]) for f in found] == [("delayed", [0, 2]), ("gap", [6, 6])]
+
+
+def test_of_two_attempts_with_the_same_words_nobody_knows_which_was_sent() -> None:
+    """The gateway asked two providers, and sent what the slower one said as it came."""
+    slow = [t + 9 for t in STEADY]
+    first, *_ = stream(Timed(ANSWER, STEADY, END), None, None)
+    second, egress = stream(Timed(ANSWER, slow, END + 9), Timed(ANSWER, slow, END + 9), None)
+    legs = (replace(first, recorder="1" * 16, leg=1), second)
+    blocks = [*legs, replace(egress, legs=tuple(leg.recorder for leg in legs))]
+    assert delays(blocks) == []
+    alone = [replace(first, recorder=second.recorder), egress]
+    assert delays(alone) == [(("gateway",), (1, 9), 9)]
