@@ -19,8 +19,10 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     hop = judge_views(a, b, peer=peer)
     if hop.status != "faulty":
         return hop
-    finishes = after.part("finish") == before.part("finish") or may_go_on_behind_terminal(before)
-    if peer and finishes and same_slots(before, after):
+    finished = after.part("finish") == before.part("finish")
+    if peer and (finished or may_go_on_behind_terminal(before)) and same_slots(before, after):
+        if not finished and before.held != "full":
+            return Hop("unproven", prefix=hop.prefix, reason="where the answer ended is not held, and a finish is missing")
         displaced = bool(after.delivers) and (a.n, a.s) == (b.n, b.s)
         return hop if displaced else Hop("intact", prefix=hop.prefix)
     more = any(change.kind not in LOSSES for change in hop.changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from streamwitness.blocks import Block
 from streamwitness.semconv import COMPONENTS, POINTS
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import suspects
-from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import FINISHED, Event, How, answer, handed_on, path, summary, used, usual
 
 ANSWER = answer(range(1, 21))
 LOST = [*ANSWER[:12], *ANSWER[13:]]
@@ -146,3 +147,15 @@ def test_an_error_event_is_lost_only_by_a_parser_that_hands_errors_on(delivers: 
     parsed = How("parsed") if delivers else How("parsed", delivers=0x7FFF & ~(1 << 11))
     found = told(path(None, error, error, ANSWER[:6], parsed=parsed))
     assert found == ([("gap", ["parser"], "certain")] if delivers else [])
+
+
+def test_a_finish_that_is_missing_is_not_intact_because_a_row_is_lost() -> None:
+    """Of the client's closing block only the summary came, so nobody knows what stood behind the terminator."""
+    slots = ("0/text/0 00c0ffee 24",)
+    events = answer(range(1, 9))
+    hows = {point: replace(usual(point), slots=slots) for point in ("ingress", "egress", "wire", "parsed")}
+    handed = [event for event in handed_on(events) if event.text != FINISHED]
+    blocks = path(events, events, events, handed, **hows)
+    thinned = [summary(b) if b.point == "wire" and b.final else b for b in blocks]
+    assert judge(blocks, settled=True)["integrity"] == "damaged"
+    assert judge(thinned, settled=True)["integrity"] != "intact"
