@@ -6,11 +6,15 @@ only the digests of all of it, at both points, tell whether it is the same.
 
 from __future__ import annotations
 
+from typing import Final
+
 from .change import LOSSES, Hop
 from .parts import all_slots, may_go_on_behind_terminal, same_slots, stopped_within_an_event
 from .places import judge_views
 from .records import Record
 from .view import View
+
+_END_NOT_HELD: Final = "where the answer ended is not held, and a finish is missing"
 
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
@@ -22,7 +26,7 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     finished = after.part("finish") == before.part("finish")
     if peer and (finished or may_go_on_behind_terminal(before)) and same_slots(before, after):
         if not finished and before.held != "full":
-            return Hop("unproven", prefix=hop.prefix, reason="where the answer ended is not held, and a finish is missing")
+            return Hop("unproven", prefix=hop.prefix, reason=_END_NOT_HELD)
         displaced = bool(after.delivers) and (a.n, a.s) == (b.n, b.s)
         return hop if displaced else Hop("intact", prefix=hop.prefix)
     more = any(change.kind not in LOSSES for change in hop.changes)

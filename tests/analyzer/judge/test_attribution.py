@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import COMPONENTS, POINTS
+from streamwitness.semconv import COMPONENTS, POINTS, Point
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import suspects
 from tests.analyzer.judge.build import FINISHED, Event, How, answer, handed_on, path, summary, used, usual
@@ -153,7 +153,8 @@ def test_a_finish_that_is_missing_is_not_intact_because_a_row_is_lost() -> None:
     """Of the client's closing block only the summary came, so nobody knows what stood behind the terminator."""
     slots = ("0/text/0 00c0ffee 24",)
     events = answer(range(1, 9))
-    hows = {point: replace(usual(point), slots=slots) for point in ("ingress", "egress", "wire", "parsed")}
+    points: tuple[Point, ...] = ("ingress", "egress", "wire", "parsed")
+    hows: dict[str, Any] = {point: replace(usual(point), slots=slots) for point in points}
     handed = [event for event in handed_on(events) if event.text != FINISHED]
     blocks = path(events, events, events, handed, **hows)
     thinned = [summary(b) if b.point == "wire" and b.final else b for b in blocks]
