@@ -15,6 +15,7 @@ from streamwitness.semconv import UPSTREAM_EXCHANGE
 from streamwitness.sums import P, power
 
 from .attribute import Fault
+from .change import LOSSES
 from .endings import Row
 from .path import Path
 from .records import Record
@@ -39,10 +40,16 @@ def later(path: Path, every: Sequence[Path]) -> list[Path]:
 
 
 def recovery(fault: Fault, path: Path, every: Sequence[Path]) -> Recovery:
-    """Whether the end of an exchange that the transport lost came by later ones, event for event."""
+    """Whether the end of an exchange that the transport lost came by later ones, event for event.
+
+    A loss of which lost rows hide the place may be that end.
+    """
     following = later(path, every)
-    if fault.change.kind != "tail" or (fault.seen.point, fault.missing.point) != ("egress", "wire") or not following:
+    on_the_way = (fault.seen.point, fault.missing.point) == ("egress", "wire")
+    if fault.change.kind not in LOSSES or not on_the_way or not following:
         return "lost"
+    if fault.change.kind != "tail":
+        return "lost" if fault.change.placed else "unknown"
     first = fault.seen.first_number
     if first is None or not fault.seen.closed:
         return "unknown"

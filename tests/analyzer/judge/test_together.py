@@ -9,6 +9,7 @@ import pytest
 
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import LINKED, UPSTREAM_EXCHANGE
+from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
 from tests.cases.pipeline import Play, Stream
 
@@ -75,6 +76,20 @@ def test_what_was_skipped_stays_lost() -> None:
 def test_without_numbers_nobody_knows_whether_it_came_again() -> None:
     """Equal content is no proof; the loss in the first exchange is one."""
     assert said(resumed(stamp=False)) == ("completed", "unproven", [LOST])
+
+
+def test_a_loss_whose_place_lost_rows_hide_may_be_what_came_again() -> None:
+    """Of the first exchange only totals are held: two events less came, and the second exchange brought two."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    stream.play(Play(sent[:RECEIVED], proper(), sent[:SENT], ANSWER, received_end="reset", stamp="id"))
+    stream.play(Play(sent[RECEIVED:], proper(), sent[RECEIVED:], attempt=1, first=RECEIVED, stamp="id"))
+    thinned = [
+        replace(b, rows=None, summary=True) if not b.attempt and b.final and b.point in ("egress", "wire") else b
+        for b in stream.sink.blocks
+    ]
+    verdict = judge(thinned, settled=True)
+    assert said(verdict) == ("completed", "unproven", [("gap", ["transport"], SENT - RECEIVED)])
 
 
 def test_a_rest_that_is_not_what_the_gateway_had_read_is_unproven() -> None:
