@@ -14,8 +14,11 @@ from streamwitness_analyzer.style import Style
 
 from . import mutations, picture, report
 from .gates import Tally, gates
+from .labels import Trial
 from .loss import LOSSES
-from .run import simulated, verdict_on
+from .run import over_sockets, simulated, verdict_on
+from .sockets import matrix
+from .sockets.run import run
 from .streams import trial
 
 
@@ -25,8 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.only:
         return _show(options.only, options.loss)
     if options.mutations:
-        return mutations.main(options.simulate, options.first)
-    found = simulated(options.simulate, options.first, options.workers)
+        return mutations.main(min(options.simulate, options.mutation_streams), options.first)
+    found = Tally()
+    if options.simulate:
+        found.join(simulated(options.simulate, options.first, options.workers))
+        print(f"simulated, seeds {options.first} to {options.first + options.simulate - 1}", file=sys.stderr)
+    if options.sockets:
+        chosen = matrix.select(limit=options.sockets, seed=options.first)
+        found.join(over_sockets(chosen, options.workers))
+        print(f"{len(chosen)} streams over sockets, drawn with seed {options.first}", file=sys.stderr)
     print("\n".join(report.text(found)))
     _write(found, options)
     return 0 if all(gate.holds for gate in gates(found)) else 1
@@ -34,32 +44,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.truth", description=__doc__)
-    parser.add_argument(
-        "--simulate", type=int, default=200_000, metavar="N", help="streams of the model; default 200000"
-    )
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed; default 0")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
-    parser.add_argument("--only", metavar="NAME", help="show one stream of the model, by its name or seed")
-    parser.add_argument(
-        "--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records"
-    )
-    parser.add_argument("--mutations", action="store_true", help="switch each rule of the judge off: a gate must fall")
+    add = parser.add_argument
+    add("--simulate", type=int, default=200_000, metavar="N", help="streams of the model; default 200000, 0: none")
+    add("--sockets", type=int, default=3_000, metavar="N", help="streams over real sockets at most; default 3000")
+    add("--first", type=int, default=0, metavar="SEED", help="the first seed; default 0")
+    add("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    add("--json", type=Path, metavar="FILE", help="also write the figures there")
+    add("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
+    add("--only", metavar="NAME", help="show one stream: a seed of the model, or a name as it is printed")
+    add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
+    add("--mutations", action="store_true", help="switch each rule of the judge off: a gate must fall")
+    add("--mutation-streams", type=int, default=4_000, metavar="N", help="streams for each of these; default 4000")
     return parser.parse_args(arguments)
 
 
 def _write(found: Tally, options: argparse.Namespace) -> None:
-    about = {"command": f"python -m bench.truth --simulate {options.simulate} --first {options.first}"}
+    told = f"--simulate {options.simulate} --sockets {options.sockets} --first {options.first}"
     if options.json:
-        options.json.write_text(json.dumps(report.document(found, **about), indent=1) + "\n")
+        figures = report.document(found, command=f"python -m bench.truth {told}")
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
     if options.picture:
         options.picture.write_text(picture.drawn(found))
 
 
+def _stream(name: str) -> Trial:
+    """The stream of this seed or name. Raises SystemExit where there is none."""
+    last = name.rpartition("/")[2]
+    if last.isdecimal() and (name == last or name.startswith("model/")):
+        return trial(int(last))
+    found = [scenario for scenario in matrix.matrix() if scenario.name == name]
+    if not found:
+        some = ", ".join(scenario.name for scenario in matrix.select(limit=5))
+        raise SystemExit(f"no stream is called {name!r}; the names of some: {some}")
+    return next(run(found))
+
+
 def _show(name: str, loss: str) -> int:
     """A stream's deeds, its verdict as `streamwitness show` prints it, and what is wrong with that."""
-    one = trial(int(name.rpartition("/")[2]))
+    one = _stream(name)
     verdict, score = verdict_on(one, loss)
     print(f"{one.name}, loss: {loss}; {', '.join(sorted(one.notes)) or 'nothing special'}")
     for deed in one.deeds:

@@ -17,10 +17,12 @@ from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, UPSTREAM_EXCHANGE,
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity
 
+from .harm import Course, anywhere, harm, of_the_answer
 from .labels import Deed, Ended, Passage, Trial
 from .model import ENDS
 from .process import PACES_NS, Process, identity, stamped, told
-from .recorded import POINTS, Course, anywhere, framed, harm, of_the_answer, pieces, spoken, tokens_of
+from .recorded import POINTS, framed, pieces
+from .said import spoken, tokens_of
 from .sockets.acts import DONE, Event
 from .sockets.readers import is_complete
 from .sockets.scenario import written

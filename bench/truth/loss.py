@@ -69,6 +69,12 @@ def _goes(fate: str, block: Block) -> bool:
     return block.summary if fate == "held" else block.final and (fate == "lost" or not block.summary)
 
 
+def early(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """What has come when half of the blocks are still on their way; those come later (`run.py` judges twice)."""
+    every = disordered(rng, blocks)
+    return every[: len(every) // 2]
+
+
 def silent(rng: Random, blocks: Sequence[Block]) -> list[Block]:
     """One recorder's blocks never come at all."""
     recorders = sorted({block.recorder for block in blocks})
@@ -87,8 +93,11 @@ LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
     "30 % in bursts": in_bursts(0.30),
     "closing blocks": closing,
     "a whole point": silent,
+    "late": early,
 }
-"""Name → what is done to a stream's blocks. `none` and `disordered` lose nothing."""
+"""Name → what is done to a stream's blocks. `none` and `disordered` lose nothing, and in the end `late` does not."""
+
+LATE: Final = "late"
 
 WHOLE: Final = ("none", "disordered")
 """With these, everything that was recorded is held."""

@@ -22,7 +22,6 @@ from tests.analyzer.judge.build import (
     handed_on,
     path,
     random_cuts,
-    recorder_id,
     used,
 )
 
@@ -233,7 +232,7 @@ def whole(rng: Random, name: str, *, most: int = _MOST) -> Trial:
 
 
 _BELOW: Final[tuple[Component, ...]] = ("gateway", "transport", "parser", "reducer")
-_ID: Final = ((RESPONSE_ID, "one"),)
+ID: Final = ((RESPONSE_ID, "one"),)
 """Providers give an answer an id; a gateway that passes on passes it on."""
 _Seen = dict[Point, list[Event]]
 
@@ -279,22 +278,23 @@ def _passages(seen: _Seen, end: End) -> tuple[Passage, ...]:
     told = tuple(str(e.of) for e in seen["applied"] if e.result == "applied")
     return (
         Passage("gateway", _told(seen["ingress"]), _told(seen["egress"]), broke),
-        Passage("transport", _bytes(seen["egress"]), _bytes(seen["wire"]), stopped, by_event=True),
-        Passage("parser", _said(seen["wire"]), _said(seen["parsed"]), raised),
+        Passage("transport", in_bytes(seen["egress"]), in_bytes(seen["wire"]), stopped, by_event=True),
+        Passage("parser", said(seen["wire"]), said(seen["parsed"]), raised),
         Passage("reducer", applied, told, raised),
     )
 
 
-def _said(events: Sequence[Event]) -> tuple[str, ...]:
+def said(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(str(event.text) for event in events if event.judged)
 
 
 def _told(events: Sequence[Event]) -> tuple[str, ...]:
     """What was said, and whether it was said that it failed."""
-    return _said(events) + (("error",) if any(event.parts & ERROR for event in events) else ())
+    return said(events) + (("error",) if any(event.parts & ERROR for event in events) else ())
 
 
-def _bytes(events: Sequence[Event]) -> tuple[str, ...]:
+def in_bytes(events: Sequence[Event]) -> tuple[str, ...]:
+    """Tokens of what is compared on the way: every event."""
     return tuple(f"{event.text} {event.parts}" for event in events)
 
 
@@ -309,7 +309,7 @@ def _known(seen: _Seen, end: End) -> Ended:
     before = {"ingress": "ingress", "egress": "ingress", "wire": "egress", "": "applied"}[end.cut]
     if end.cut in ("egress", "wire") and not _finish(seen[before]):  # type: ignore[index]
         return Ended(frozenset(), None)
-    if end.cut == "egress" and not set(_said(seen["ingress"])) & set(_said(seen["egress"])):
+    if end.cut == "egress" and not set(said(seen["ingress"])) & set(said(seen["egress"])):
         return Ended(frozenset(), None)  # nothing came out that could be known as this answer
     if end.cut == "ingress" and any(_finish(seen[point]) for point in _POINTS):
         return Ended(frozenset(), None)
@@ -327,94 +327,11 @@ def _blocks(rng: Random, seen: _Seen, end: End, setup: frozenset[Point]) -> list
     if ends["wire"] == "stopped_at_terminal" and not terminal:
         ends |= dict.fromkeys(("wire", "parsed", "applied"), "eof")
     hows: dict[str, Any] = {
-        "ingress": How("ingress", leg=0, end=ends["ingress"], extra=_ID),
-        "egress": How("egress", legs=(LEG,) if "ingress" in setup else (), end=ends["egress"], extra=_ID),
+        "ingress": How("ingress", leg=0, end=ends["ingress"], extra=ID),
+        "egress": How("egress", legs=(LEG,) if "ingress" in setup else (), end=ends["egress"], extra=ID),
         "wire": How("wire", end=ends["wire"]),
         "parsed": How("parsed", end=ends["parsed"], delivers=DELIVERED_BY_SDK & ~ERROR),
         "applied": How("applied", end=ends["applied"], of="parsed"),
     }
     given = [seen[point] if point in setup else None for point in _POINTS]
     return path(*given, cuts=lambda n: random_cuts(rng, n, low, high), **hows)
-
-
-# --------------------------------------------------------------------------- several upstream answers, or fewer events
-
-
-def attempts(rng: Random, name: str) -> Trial:
-    """A gateway that read one to three upstream answers, of which the last or none feeds its own."""
-    answers = [answer(words(rng, rng.randint(0, 30))) for _ in range(rng.randint(1, 3))]
-    for i in range(len(answers) - 1):
-        answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
-    elsewhere = rng.random() < 0.2
-    right = answer(word + 300_000 for word in words(rng, rng.randint(1, 30))) if elsewhere else list(answers[-1])
-    if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
-        right = [*answers[0], *right]
-    deeds: list[Deed] = []
-    spliced = right[: len(right) - len(answers[-1])]
-    sent = damaged(rng, "gateway", right, rng.choice((0, 0, 1, 2)), deeds)
-    if spliced and any(sent == [*spliced[:k], *answers[-1]] for k in range(len(spliced))):
-        right = sent  # as if it had gone over to the other attempt a little earlier
-    for i in range(len(answers) - (not elsewhere)):  # an attempt that feeds nothing may have failed loudly
-        answers[i] += [Event(parts=ERROR)] if rng.random() < 0.3 else []
-    legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
-    ids = [((RESPONSE_ID, f"answer {i}"),) for i in range(len(answers))]
-    blocks: list[Block] = []
-    for i, events in enumerate(answers):
-        last = i == len(answers) - 1
-        how = How("ingress", leg=i, end="eof" if last else rng.choice(("eof", "reset", "cancelled")), extra=ids[i])
-        blocks += how.blocks(events, random_cuts(rng, len(events)))
-    blocks += How("egress", legs=legs, expected=("ingress",), extra=() if elsewhere else ids[-1]).blocks(
-        sent, random_cuts(rng, len(sent))
-    )
-    passage = Passage("gateway", _said(right), _said(sent))
-    return Trial(
-        name, "model", "failing over", "none", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
-        frozenset(("ingress", "egress")), frozenset(("several answers",) if len(answers) > 1 or elsewhere else ()),
-    )  # fmt: skip
-
-
-def merging(rng: Random, name: str) -> Trial:
-    """A gateway that joins texts into larger events; a guilty one loses, doubles or changes a piece inside."""
-    texts = words(rng, rng.randint(2, 40))
-    deeds: list[Deed] = []
-    before = answer(texts)
-    kept = [Event(text) for text in texts]
-    if rng.random() < 0.5:
-        kept = damaged(rng, "gateway", kept, 1, deeds)
-    sent: list[Event] = [before[0]]
-    at = 0
-    while at < len(kept):
-        piece = tuple(event.text for event in kept[at : at + rng.randint(1, 5)])
-        at += len(piece)
-        sent.append(kept[at - 1] if len(piece) == 1 else Event(_joined(piece)))
-    sent += before[-2:]
-    said, come = tuple(map(str, texts)), tuple(str(event.text) for event in kept)
-    hows: dict[str, Any] = {
-        "ingress": How("ingress", leg=0, extra=_ID, slots=(f"0/text/0 {_digest(said)} {3 * len(said)}",)),
-        "egress": How("egress", legs=(LEG,), extra=_ID, slots=(f"0/text/0 {_digest(come)} {3 * len(come)}",)),
-    }
-    blocks = path(before, sent, None, cuts=lambda n: random_cuts(rng, n), **hows)
-    return Trial(
-        name, "model", "merging", "none", tuple(deeds), (Passage("gateway", said, come),), Ended(frozenset(), None),
-        blocks, frozenset(("ingress", "egress")), frozenset(("recut",)),
-    )  # fmt: skip
-
-
-def _joined(piece: tuple[int, ...]) -> int:
-    """A text that no single event says."""
-    return 1_000_000 + int(_digest(tuple(map(str, piece))), 16) % 1_000_000_000
-
-
-def _digest(tokens: tuple[str, ...]) -> str:
-    value = 0x811C9DC5
-    for byte in " ".join(tokens).encode():
-        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return f"{value:08x}"
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "path": (whole, 6),
-    "attempts": (attempts, 2),
-    "merging": (merging, 1),
-}
-"""Name → what makes such a stream, and how often beside the others."""

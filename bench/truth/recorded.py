@@ -10,232 +10,30 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from streamwitness.gateway.stamp import rewriter
 from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Component, Point, Stamp
 from streamwitness.testing import MemorySink
 
+from .harm import Course, anywhere, harm, of_the_answer, that_says_something
 from .labels import Deed, Ended, Passage, Trial, known_to_feed
-from .model import ENDS, End
+from .model import ENDS
 from .process import PACES_NS, Process, Timed, identity, stamped, told
-from .sockets.acts import CONTENT, DONE, Act, Event, token
+from .said import GATEWAYS, Events, spoken, told_by
+from .sockets.acts import CONTENT, DONE, Act, Event
 from .sockets.bodies import FRAMING, Framer, Style
-from .sockets.readers import acts_of, is_complete, tokens
-from .sockets.scenario import TRANSLATED, WRITERS, written
-from .sockets.works import Pass, Reprint, Translate
+from .sockets.readers import acts_of, is_complete
+from .sockets.scenario import TRANSLATED, written
 
 POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
 SETUPS: Final[tuple[frozenset[Point], ...]] = (
     frozenset(POINTS), frozenset(POINTS), frozenset(POINTS), frozenset(POINTS[1:]), frozenset(POINTS[:3]),
     frozenset(POINTS[2:]), frozenset(POINTS[:4]),
 )  # fmt: skip
-_WORDS: Final = (
-    "the ",
-    "of ",
-    "a",
-    "é",
-    "日本",
-    "👩‍👩‍👧",
-    "\n",
-    "  ",
-    "\u2028",
-    '"q"',
-    "\\n",
-    "<b>",
-    "0",
-    "data: x",
-    "",
-)
-_OBJECTS: Final[tuple[dict[str, Any], ...]] = (
-    {"city": "Paris"}, {"x": 1.5, "y": [1, 2, {"z": None}]}, {"s": 'é"\\'}, {"b": 1, "a": True},
-)  # fmt: skip
-
-
-# --------------------------------------------------------------------------- what is said
-
-
-def spoken(rng: Random, most: int = 30) -> list[Act]:
-    """A random answer: reasoning, text over a small or an unbounded alphabet, calls, a refusal, or nothing at all."""
-    new = iter(range(1000, 2000))
-    words = rng.sample(_WORDS, rng.choice((1, 2, 4, len(_WORDS)))) if rng.random() < 0.6 else None
-
-    def word() -> str:
-        return rng.choice(words) if words is not None else f"w{next(new)} "
-
-    acts = [Act("role")]
-    acts += [Act("reason", word()) for _ in range(rng.choice((0, 0, 0, rng.randint(1, 5))))]
-    acts += [Act("text", word()) for _ in range(rng.choice((0, 1, 3, 8, rng.randint(0, most))))]
-    calls = rng.choice((0, 0, 0, 1, 2))
-    acts += [act for _ in range(calls) for act in _call(rng)]
-    acts.append(Act("finish", "tool_calls" if calls else rng.choice(("stop", "stop", "length", "content_filter"))))
-    acts += [Act("usage")] if rng.random() < 0.3 else []
-    return [*acts, Act("terminal")]
-
-
-def _call(rng: Random) -> Iterator[Act]:
-    yield Act("tool", f"look_up_{rng.randrange(3)}")
-    rest = json.dumps(rng.choice(_OBJECTS), ensure_ascii=rng.random() < 0.5)
-    while rest:
-        size = rng.randint(2, 9)
-        yield Act("args", rest[:size])
-        rest = rest[size:]
-
-
-# --------------------------------------------------------------------------- what gateways make of it
-
-_Events = list[Event]
-
-
-def _handed_on(_rng: Random, _provider: str, events: _Events) -> _Events:
-    return [made for event in events for made in Pass().feed(event)]
-
-
-def _printed_anew(_rng: Random, _provider: str, events: _Events) -> _Events:
-    return [made for event in events for made in Reprint().feed(event)]
-
-
-def _translated(_rng: Random, provider: str, events: _Events) -> _Events:
-    work = Translate(provider, TRANSLATED[provider])
-    return [made for event in events for made in work.feed(event)]
-
-
-def _joined(rng: Random, provider: str, events: _Events) -> _Events:
-    """Neighbouring texts of a kind in one event."""
-    acts: list[Act] = []
-    for act in (act for event in events if not event.comment for act in acts_of(provider, event.data)):
-        joins = acts and acts[-1].kind == act.kind in ("text", "reason", "args") and rng.random() < 0.5
-        if joins:
-            acts[-1] = acts[-1]._replace(text=acts[-1].text + act.text)
-        else:
-            acts.append(act)
-    return written(provider, acts)
-
-
-GATEWAYS: Final[dict[str, tuple[Callable[[Random, str, _Events], _Events], tuple[str, ...]]]] = {
-    "pass": (_handed_on, tuple(WRITERS)),
-    "reprint": (_printed_anew, tuple(WRITERS)),
-    "translate": (_translated, tuple(TRANSLATED)),
-    "join": (_joined, ("openai_chat", "anthropic", "gemini", "ollama")),
-}
-"""Gateway → its honest work, and the providers that it knows."""
-
-
-# --------------------------------------------------------------------------- faults
-
-_ENDED_BY_FINISH: Final = ("ollama", "openai_responses")
-"""Formats whose finish is the terminator, too."""
-_Where = Callable[[str, Event], bool]
-
-
-def anywhere(_provider: str, _event: Event) -> bool:
-    """At any event."""
-    return True
-
-
-def that_says_something(provider: str, event: Event) -> bool:
-    """At events that can be told by what they say; which call arguments are of hangs on where a call begins."""
-    return bool(tokens(provider, [event])) and "tool" not in _kinds(provider, event)
-
-
-def of_the_answer(provider: str, event: Event) -> bool:
-    """At what a gateway has to hand on as it is: not errors, nor arguments, which are JSON and may be printed anew."""
-    return that_says_something(provider, event) and not _kinds(provider, event) & {"error", "args"}
-
-
-def _kinds(provider: str, event: Event) -> set[str]:
-    return {act.kind for act in acts_of(provider, event.data)}
-
-
-def _alike(who: Component, provider: str, one: Event, other: Event) -> bool:
-    """Whether two neighbours have an order: a gateway may put different texts in any, a terminator ends all."""
-    if other.comment or {"terminal", "tool"} & (_kinds(provider, one) | _kinds(provider, other)):
-        return False
-    if who == "parser":
-        return that_says_something(provider, other)
-    return who != "gateway" or _kinds(provider, one) == _kinds(provider, other)
-
-
-def harm(rng: Random, who: Component, items: _Events, course: Course, count: int, where: _Where) -> _Events:
-    """The events with so many faults at events where there may be some, each noted."""
-    out = list(items)
-    for _ in range(count):
-        places = [i for i, event in enumerate(out) if not event.comment and where(course.out, event)]
-        places = [i for i in places if i or course.out != "gemini_array"]  # the first one opens the array
-        if places:
-            _harm(rng, who, out, rng.choice(places), course)
-    return out
-
-
-def _harm(rng: Random, who: Component, out: _Events, at: int, course: Course) -> None:
-    provider = course.out
-    how = rng.choice(("drop", "drop", "double", "move", "alter", "invent"))
-    if who == "gateway" and how != "drop" and _kinds(provider, out[at]) & {"finish", "tool"}:
-        return  # it may say a finish twice and earlier, for it is provisional
-    if who == "parser" and how == "double" and provider in _ENDED_BY_FINISH and "finish" in _kinds(provider, out[at]):
-        return  # what stands behind the end nobody counts
-    if how == "drop":
-        del out[at]
-    elif how == "double":
-        out.insert(at + 1, out[at])
-    elif how == "move":
-        if at + 1 >= len(out) or not _alike(who, provider, out[at], out[at + 1]):
-            return
-        out[at], out[at + 1] = out[at + 1], out[at]
-    elif how == "alter":
-        changed = reworded(provider, out[at], lambda text: text + "~")
-        if changed is None:
-            return
-        course.origins[id(changed)] = out[at]
-        out[at] = changed
-    else:
-        made = reworded(provider, out[at], lambda _: f"mistletoe {rng.randrange(1000)} ")
-        if made is None:
-            return
-        out.insert(at, made)
-    course.deeds.append(Deed(who, how, (at,)))
-
-
-def reworded(provider: str, event: Event, other: Callable[[str], str]) -> Event | None:
-    """The event with other words in it; None where it has none of its own."""
-    if event.data == DONE:
-        return None
-    acts = [act for act in acts_of(provider, event.data) if act.kind in ("text", "reason", "refusal") and act.text]
-    if not acts:
-        return None
-    return event._replace(data=json.dumps(_with(json.loads(event.data), acts[0].text, other), ensure_ascii=False))
-
-
-def _with(value: Any, text: str, other: Callable[[str], str]) -> Any:
-    """The JSON value with other words wherever these stood."""
-    if isinstance(value, dict):
-        return {key: _with(inner, text, other) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with(inner, text, other) for inner in value]
-    return other(text) if value == text else value
-
-
 # --------------------------------------------------------------------------- one path
-
-
-@dataclass
-class Course:
-    """What one stream came to at each point, as events; `deeds` is written by who does them."""
-
-    provider: str
-    out: str
-    end: End
-    deeds: list[Deed] = field(default_factory=list)
-    seen: dict[Point, _Events] = field(default_factory=dict)
-    honest: _Events = field(default_factory=list)
-    """What an honest gateway would have sent."""
-    rows: list[tuple[int, str]] = field(default_factory=list)
-    """What the application reports: position at parsed, result."""
-    origins: dict[int, Event] = field(default_factory=dict)
-    """id of an event whose words were changed → the event that it was."""
 
 
 def recorded(rng: Random, name: str) -> Trial:
@@ -270,7 +68,7 @@ _BELOW: Final[tuple[Component, ...]] = ("gateway", "transport", "parser", "reduc
 
 
 def _run(
-    rng: Random, course: Course, work: Callable[[Random, str, _Events], _Events], guilty: frozenset[Component]
+    rng: Random, course: Course, work: Callable[[Random, str, Events], Events], guilty: frozenset[Component]
 ) -> None:
     """Let the stream take its course from the provider to the application."""
 
@@ -291,12 +89,12 @@ def _run(
     course.rows = _applied(rng, course, count("reducer"))
 
 
-def _fresh(events: Iterable[Event]) -> _Events:
+def _fresh(events: Iterable[Event]) -> Events:
     """The same events as objects of their own, so that each can be followed."""
     return [event._replace(data=event.data) for event in events]
 
 
-def _in_order(events: _Events) -> _Events:
+def _in_order(events: Events) -> Events:
     """Nothing stands behind a terminator: readers stop there."""
     done = next((event for event in events if event.data == DONE), None)
     return [*(event for event in events if event.data != DONE), *([done] if done else [])]
@@ -306,7 +104,7 @@ def _is_error(provider: str, event: Event) -> bool:
     return any(act.kind == "error" for act in acts_of(provider, event.data))
 
 
-def _cut(rng: Random, course: Course, point: str, events: _Events, provider: str) -> _Events:
+def _cut(rng: Random, course: Course, point: str, events: Events, provider: str) -> Events:
     """What is left where this point is the one that ends early: before the finish, so that it shows."""
     end = course.end
     if end.cut != point or not events:
@@ -362,7 +160,7 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
     stopped, broke = end.stopped, end.ends[1] in ("raised", "shutdown", "disconnected")
     numbers = {id(event): i for i, event in enumerate(e for e in seen["egress"] if not e.comment)}
 
-    def came(events: _Events) -> tuple[str, ...]:
+    def came(events: Events) -> tuple[str, ...]:
         return tuple(f"{_number(e)} {e.name} {e.data}" for e in events if not e.comment)
 
     def _number(event: Event) -> int:
@@ -372,12 +170,12 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
     due = tuple(str(at) for at in range(len(seen["parsed"])) if _content(course, at) or at in reported)
     read = [event for event in seen["wire"] if not _is_error(out, event)]
     return (
-        Passage("gateway", tuple(_spoken(out, course.honest)), tuple(_spoken(out, seen["egress"])), broke),
+        Passage("gateway", tuple(told_by(out, course.honest)), tuple(told_by(out, seen["egress"])), broke),
         Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped, by_event=True),
         Passage(
             "parser",
-            tuple(_spoken(out, read, done=False)),
-            tuple(_spoken(out, seen["parsed"], done=False)),
+            tuple(told_by(out, read, done=False)),
+            tuple(told_by(out, seen["parsed"], done=False)),
             stopped or end.error,
         ),
         Passage(
@@ -389,28 +187,9 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
 def _undone(course: Course) -> bool:
     """Whether a component took back what another had done: the point between them contradicts those around it."""
     chain = (course.honest, course.seen["egress"], course.seen["wire"], course.seen["parsed"])
-    said = [Counter(_spoken(course.out, events, done=False)) for events in chain]
+    said = [Counter(told_by(course.out, events, done=False)) for events in chain]
     steps = [(before - after, after - before) for before, after in pairwise(said)]
     return any(lost & added for i, (lost, _) in enumerate(steps) for k, (_, added) in enumerate(steps) if i != k)
-
-
-def _spoken(provider: str, events: _Events, *, done: bool = True) -> Iterator[str]:
-    """What is told by what it says; where a format has no word for the end of a turn of calls, it is told by these."""
-    called = False
-    for event in (event for event in events if not event.comment):
-        said = []
-        for act in acts_of(provider, event.data):
-            called = called or act.kind == "tool"
-            derived = act.kind == "finish" and act.text == "stop" and called and provider in _DERIVED
-            said.append(token(act._replace(text="tool_calls") if derived else act))
-            if act.kind == "terminal" and done:
-                said.append("0/terminal")
-        if any(said):
-            yield " ".join(filter(None, said))
-
-
-_DERIVED: Final = ("gemini", "gemini_array", "ollama")
-"""Formats that finish a turn of calls as any other."""
 
 
 def _ended(course: Course, setup: frozenset[Point], gateway: str, passages: tuple[Passage, ...]) -> Ended:
@@ -456,17 +235,12 @@ def _style(rng: Random) -> Style:
                  comments=rng.choice((0, 0, 3)))  # fmt: skip
 
 
-def framed(provider: str, events: _Events) -> list[bytes]:
+def framed(provider: str, events: Events) -> list[bytes]:
     """The bytes of these events, plainly."""
     return [frame for _, frame in _frames(provider, events, Style())]
 
 
-def tokens_of(provider: str, events: Iterable[Event]) -> tuple[str, ...]:
-    """What these events say, a token each."""
-    return tuple(_spoken(provider, list(events)))
-
-
-def _frames(provider: str, events: _Events, style: Style) -> list[tuple[Event, bytes]]:
+def _frames(provider: str, events: Events, style: Style) -> list[tuple[Event, bytes]]:
     framer = Framer(FRAMING[provider], style)
     return [(event, framer.frame(event)) for event in events]
 

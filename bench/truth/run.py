@@ -6,17 +6,20 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from streamwitness.blocks import Block
 from streamwitness_analyzer.judge import judge
 
 from .gates import Tally
 from .labels import Trial
-from .loss import LOSSES, WHOLE, with_summaries
+from .loss import LATE, LOSSES, WHOLE, with_summaries
 from .score import Score, score
+from .sockets.run import run
+from .sockets.scenario import Scenario
 from .streams import trial
 
+T = TypeVar("T")
 Judge = Callable[[Sequence[Block]], dict[str, Any]]
 _CHUNK: Final = 500
 
@@ -34,7 +37,29 @@ def thinned(one: Trial, loss: str) -> list[Block]:
 def verdict_on(one: Trial, loss: str, judge_it: Judge = settled) -> tuple[dict[str, Any], Score]:
     """The verdict on a stream under a loss, and what it is worth."""
     verdict = judge_it(thinned(one, loss))
-    return verdict, score(one, verdict, whole=loss in WHOLE)
+    worth = score(one, verdict, whole=loss in WHOLE)
+    if loss == LATE:
+        _corrected(one, worth, judge_it)
+    return verdict, worth
+
+
+def _corrected(one: Trial, worth: Score, judge_it: Judge) -> None:
+    """Of blocks that come past the settlement: what was said before must hold, and what is said then be the same.
+
+    A provisional verdict never says that a stream is intact, nor what rests on silence.
+    """
+    provisional = judge(thinned(one, LATE), settled=False)
+    first = score(one, provisional, whole=False)
+    worth.wrong += [f"provisional: {wrong}" for wrong in first.wrong]
+    if provisional["integrity"] == "intact" or provisional["ending"]["class"] in _SILENCE:
+        worth.wrong.append(f"provisional: {provisional['integrity']}, {provisional['ending']['class']}")
+    late = [*thinned(one, LATE), *with_summaries(one.blocks)]
+    if judge_it(late) != judge_it(thinned(one, WHOLE[0])):
+        worth.wrong.append("another verdict because blocks came late")
+
+
+_SILENCE: Final = ("client_gone", "client_vanished", "unwitnessed")
+"""Endings that rest on somebody's silence."""
 
 
 def tally(trials: Iterable[Trial], losses: Callable[[int], Sequence[str]], judge_it: Judge = settled) -> Tally:
@@ -67,6 +92,19 @@ def simulated(count: int, first: int = 0, workers: int = 1) -> Tally:
     return out
 
 
+def over_sockets(scenarios: Sequence[Scenario], workers: int = 1) -> Tally:
+    """These streams over real sockets, each run once and judged under every sort of loss."""
+    chunks = [scenarios[at : at + _CHUNK] for at in range(0, len(scenarios), _CHUNK)]
+    out = Tally()
+    for part in _mapped(_connected, chunks, workers):
+        out.join(part)
+    return out
+
+
+def _connected(scenarios: Sequence[Scenario]) -> Tally:
+    return tally(run(scenarios), every)
+
+
 def _chunk(seeds: tuple[int, int]) -> Tally:
     return tally(map(trial, range(*seeds)), partial(_numbered, seeds[0]))
 
@@ -75,9 +113,7 @@ def _numbered(first: int, number: int) -> Sequence[str]:
     return some(first + number)
 
 
-def _mapped(
-    work: Callable[[tuple[int, int]], Tally], chunks: Sequence[tuple[int, int]], workers: int
-) -> Iterator[Tally]:
+def _mapped(work: Callable[[T], Tally], chunks: Sequence[T], workers: int) -> Iterator[Tally]:
     if workers < 2:
         yield from map(work, chunks)
         return

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import exchanges, model
+from . import exchanges, partial
 from .labels import Trial
 from .recorded import recorded
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    **model.SORTS,
+    **partial.SORTS,
     "recorded": (recorded, 3),
     **exchanges.SORTS,
 }

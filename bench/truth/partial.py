@@ -1,0 +1,120 @@
+"""Streams of the model that are less than a path: one hop, a gateway with several upstream answers, one that joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL
+from tests.analyzer.judge.build import LEG, Event, How, answer, path, random_cuts, recorder_id
+
+from .labels import Deed, Ended, Passage, Trial
+from .model import ID, damaged, in_bytes, said, whole, words
+
+# --------------------------------------------------------------------------- one hop
+
+
+def hop(rng: Random, name: str) -> Trial:
+    """Gateway out → client alone: longer answers, up to six faults, every way for the client to end."""
+    sent = answer(words(rng, rng.randint(0, 80)))
+    deeds: list[Deed] = []
+    came = damaged(rng, "transport", sent, rng.choice((0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5, 6)), deeds)
+    end = rng.choice(("eof", "eof", "eof", "reset", "cancelled", "timeout", "unknown", "stopped_at_terminal"))
+    if end == "stopped_at_terminal" and not (came and came[-1].parts & TERMINAL):
+        end = "eof"
+    own = end in ("cancelled", "timeout", "unknown")
+    came = came[: rng.randint(0, len(came))] if own else came
+    size = rng.choice(((1, 3), (2, 16), (2, 16)))
+    blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent), *size))
+    blocks += How("wire", end=end, expected=("egress",)).blocks(came, random_cuts(rng, len(came), *size))
+    passage = Passage("transport", in_bytes(sent), in_bytes(came), own, by_event=True)
+    return Trial(
+        name, "model", "pass-through", "model", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
+        frozenset(("egress", "wire")),
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------- several upstream answers, or fewer events
+
+
+def attempts(rng: Random, name: str) -> Trial:
+    """A gateway that read one to three upstream answers, of which the last or none feeds its own."""
+    answers = [answer(words(rng, rng.randint(0, 30))) for _ in range(rng.randint(1, 3))]
+    for i in range(len(answers) - 1):
+        answers[i] = answers[i][: rng.randint(0, len(answers[i]))]
+    elsewhere = rng.random() < 0.2
+    right = answer(word + 300_000 for word in words(rng, rng.randint(1, 30))) if elsewhere else list(answers[-1])
+    if len(answers) > 1 and not elsewhere and rng.random() < 0.3:
+        right = [*answers[0], *right]
+    deeds: list[Deed] = []
+    spliced = right[: len(right) - len(answers[-1])]
+    sent = damaged(rng, "gateway", right, rng.choice((0, 0, 1, 2)), deeds)
+    if spliced and any(sent == [*spliced[:k], *answers[-1]] for k in range(len(spliced))):
+        right = sent  # as if it had gone over to the other attempt a little earlier
+    for i in range(len(answers) - (not elsewhere)):  # an attempt that feeds nothing may have failed loudly
+        answers[i] += [Event(parts=ERROR)] if rng.random() < 0.3 else []
+    legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
+    ids = [((RESPONSE_ID, f"answer {i}"),) for i in range(len(answers))]
+    blocks: list[Block] = []
+    for i, events in enumerate(answers):
+        last = i == len(answers) - 1
+        how = How("ingress", leg=i, end="eof" if last else rng.choice(("eof", "reset", "cancelled")), extra=ids[i])
+        blocks += how.blocks(events, random_cuts(rng, len(events)))
+    blocks += How("egress", legs=legs, expected=("ingress",), extra=() if elsewhere else ids[-1]).blocks(
+        sent, random_cuts(rng, len(sent))
+    )
+    passage = Passage("gateway", said(right), said(sent))
+    return Trial(
+        name, "model", "failing over", "none", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
+        frozenset(("ingress", "egress")), frozenset(("several answers",) if len(answers) > 1 or elsewhere else ()),
+    )  # fmt: skip
+
+
+def merging(rng: Random, name: str) -> Trial:
+    """A gateway that joins texts into larger events; a guilty one loses, doubles or changes a piece inside."""
+    texts = words(rng, rng.randint(2, 40))
+    deeds: list[Deed] = []
+    before = answer(texts)
+    kept = [Event(text) for text in texts]
+    if rng.random() < 0.5:
+        kept = damaged(rng, "gateway", kept, 1, deeds)
+    sent: list[Event] = [before[0]]
+    at = 0
+    while at < len(kept):
+        piece = tuple(event.text for event in kept[at : at + rng.randint(1, 5)])
+        at += len(piece)
+        sent.append(kept[at - 1] if len(piece) == 1 else Event(_joined(piece)))
+    sent += before[-2:]
+    told, come = tuple(map(str, texts)), tuple(str(event.text) for event in kept)
+    hows: dict[str, Any] = {
+        "ingress": How("ingress", leg=0, extra=ID, slots=(f"0/text/0 {_digest(told)} {3 * len(told)}",)),
+        "egress": How("egress", legs=(LEG,), extra=ID, slots=(f"0/text/0 {_digest(come)} {3 * len(come)}",)),
+    }
+    blocks = path(before, sent, None, cuts=lambda n: random_cuts(rng, n), **hows)
+    return Trial(
+        name, "model", "merging", "none", tuple(deeds), (Passage("gateway", told, come),), Ended(frozenset(), None),
+        blocks, frozenset(("ingress", "egress")), frozenset(("recut",)),
+    )  # fmt: skip
+
+
+def _joined(piece: tuple[int, ...]) -> int:
+    """A text that no single event says."""
+    return 1_000_000 + int(_digest(tuple(map(str, piece))), 16) % 1_000_000_000
+
+
+def _digest(tokens: tuple[str, ...]) -> str:
+    value = 0x811C9DC5
+    for byte in " ".join(tokens).encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f"{value:08x}"
+
+
+SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
+    "path": (whole, 6),
+    "hop": (hop, 4),
+    "attempts": (attempts, 2),
+    "merging": (merging, 1),
+}
+"""Name → what makes such a stream, and how often beside the others."""
