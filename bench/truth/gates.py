@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from .labels import Trial
@@ -33,6 +33,8 @@ class Tally:
     """(loss, true ending, told ending)."""
     certain: Counter[bool] = field(default_factory=Counter)
     """Certain findings by whether they are right."""
+    named: Counter[bool] = field(default_factory=Counter)
+    """Suspect sets by whether a guilty one is among them."""
     placed: Counter[bool] = field(default_factory=Counter)
     """Lost runs that have one place only, by whether it was told."""
     counted: Counter[bool] = field(default_factory=Counter)
@@ -55,6 +57,7 @@ class Tally:
         self.ambiguous += score.ambiguous and loss == WHOLE[0]
         for counter, (good, every) in (
             (self.certain, score.certain),
+            (self.named, score.named),
             (self.placed, score.placed),
             (self.counted, score.counted),
         ):
@@ -74,21 +77,12 @@ class Tally:
 
     def join(self, other: Tally) -> None:
         """Add another run's."""
-        for name in ("streams", "verdicts", "invisible", "ambiguous"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in (
-            "healthy",
-            "matrix",
-            "by",
-            "endings",
-            "certain",
-            "placed",
-            "counted",
-            "confused",
-            "suspects",
-            "wrong",
-        ):
-            getattr(self, name).update(getattr(other, name))
+        for each in fields(self):
+            mine, theirs = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(mine, Counter):
+                mine.update(theirs)
+            elif isinstance(mine, int):
+                setattr(self, each.name, mine + theirs)
         self.examples = [*self.examples, *other.examples][:EXAMPLES]
 
     def outcomes(self, outcome: str, losses: Iterable[str]) -> int:
@@ -140,9 +134,7 @@ def _found(tally: Tally) -> Gate:
 
 
 def _suspected(tally: Tally) -> Gate:
-    named = sum(tally.outcomes(outcome, _losses(tally)) for outcome in ("found", "narrowed"))
-    every = named + tally.outcomes("wrong", _losses(tally))
-    return Gate("who is named is guilty, or the guilty one is among them", named, every, 1.0)
+    return Gate("a guilty one is among the suspects", tally.named[True], tally.named.total(), 1.0)
 
 
 def _healthy(tally: Tally) -> Gate:
@@ -164,10 +156,6 @@ def _counted(tally: Tally) -> Gate:
 
 def _third(tally: Tally) -> Gate:
     return Gate("of all streams, to a third nothing was done", tally.healthy.total(), tally.verdicts, 1 / 3)
-
-
-def _losses(tally: Tally) -> set[str]:
-    return {loss for loss, _, _ in tally.matrix}
 
 
 GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (

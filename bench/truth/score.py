@@ -98,6 +98,8 @@ class Score:
     blamed: bool = False
     certain: tuple[int, int] = (0, 0)
     """Certain findings that are right, of all."""
+    named: tuple[int, int] = (0, 0)
+    """Suspect sets with a guilty one among them, of all."""
     placed: tuple[int, int] = (0, 0)
     """Lost runs told exactly where they stood, of those that have one place only."""
     counted: tuple[int, int] = (0, 0)
@@ -158,6 +160,8 @@ def _check(finding: Mapping[str, Any], to_blame: frozenset[Component], out: Scor
     if finding["confidence"] == "certain":
         right = suspects <= to_blame
         out.certain = (out.certain[0] + right, out.certain[1] + 1)
+    if suspects:
+        out.named = (out.named[0] + bool(suspects & to_blame), out.named[1] + 1)
     if suspects and not right:
         out.wrong.append(f"{finding['confidence']}: blames {', '.join(sorted(suspects))}, guilty: "
                          f"{', '.join(sorted(to_blame)) or 'nobody'} ({finding['kind']})")  # fmt: skip

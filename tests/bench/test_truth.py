@@ -1,66 +1,240 @@
-"""The bench of truth, reduced: the gates of soundness hold, and a judge that lies is caught by each of them."""
+"""bench.truth: a small run of the model in which every gate holds, and judges that lie, at whom a gate falls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from bench.truth import gates
+from bench.truth import __main__ as command
+from bench.truth import picture, report
+from bench.truth.gates import GATES, Gate, Tally, gates
+from bench.truth.labels import ACTS, Deed, Passage, ambiguous, known_to_feed, lost_run, shared_bits
+from bench.truth.loss import LOSSES
 from bench.truth.mutations import MUTATIONS, fallen_gates
-from bench.truth.run import every, settled, some, tally
-from bench.truth.streams import trial
-from streamwitness.blocks import Block
+from bench.truth.run import settled, some, tally, verdict_on
+from bench.truth.streams import SORTS, trial
+from streamwitness_analyzer.vocabulary import KINDS
 
-STREAMS = 400
-FEW = 60
-
-
-def _fallen(judge_it: Callable[[Sequence[Block]], dict[str, Any]], count: int) -> set[str]:
-    found = tally(map(trial, range(count)), every if count == FEW else some, judge_it)
-    return {gate.name for gate in gates.gates(found) if not gate.holds}
+STREAMS = 180
+Verdict = dict[str, Any]
 
 
-def test_nothing_is_said_that_is_not_so() -> None:
-    """Streams of every sort, whole and with telemetry loss of every sort: the gates that allow no exception."""
-    found = tally(map(trial, range(STREAMS)), some)
-    sound = [gate for gate in gates.gates(found) if gate.least == 1.0]
-    assert len(sound) >= 4
-    assert [gate for gate in sound if not gate.holds] == [], found.examples
+@pytest.fixture(scope="module")
+def small() -> Tally:
+    """A small run."""
+    return tally(map(trial, range(STREAMS)), some)
 
 
-def _accuses(verdict: dict[str, Any]) -> dict[str, Any]:
-    blamed = {
-        "kind": "gap", "suspects": ["transport"], "confidence": "certain", "count": 1, "exact": True, "about": False,
-        "sequence": [0, 0], "proof": {"case": "totals"},
-    }  # fmt: skip
-    return verdict | {"findings": [*verdict["findings"], blamed], "integrity": "damaged"}
+def fallen(judge_it: Callable[[Any], Verdict], streams: int = 60) -> set[str]:
+    """The gates that a judge falls at."""
+    return {
+        gate.name for gate in gates(tally(map(trial, range(streams)), lambda _: ("none",), judge_it)) if not gate.holds
+    }
 
 
-def _says_nothing(verdict: dict[str, Any]) -> dict[str, Any]:
-    return verdict | {"findings": [], "integrity": "unproven"}
+def name_of(number: int) -> str:
+    """What a gate is called."""
+    return GATES[number](Tally()).name
 
 
-def _ends_otherwise(verdict: dict[str, Any]) -> dict[str, Any]:
-    return verdict | {"ending": verdict["ending"] | {"class": "client_gone"}}
+CERTAIN, BLAME, FOUND, SUSPECTED, HEALTHY, ENDED, COUNTED, PLACED, THIRD = map(name_of, range(len(GATES)))
+
+
+def test_every_gate_holds(small: Tally) -> None:
+    """On streams of every sort, with and without telemetry loss."""
+    assert [(gate.name, gate.good, gate.all) for gate in gates(small) if not gate.holds] == []
+    assert small.examples == []
+
+
+def test_parts_add_up_to_the_whole(small: Tally) -> None:
+    """Processes count apart, and nothing is lost between them."""
+    both = Tally()
+    for part in (range(100), range(100, STREAMS)):
+        both.join(tally(map(trial, part), lambda number, first=part.start: some(first + number)))  # type: ignore[misc]
+    assert both == small
+
+
+def test_every_sort_of_stream_is_among_them() -> None:
+    """A small run leaves no sort out."""
+    assert {trial(seed).name.split("/")[1] for seed in range(STREAMS)} == set(SORTS)
+
+
+def test_a_seed_makes_the_same_stream_ever_again() -> None:
+    """A stream that is printed with its seed can be looked at."""
+    for seed in range(30):
+        one, two = trial(seed), trial(seed)
+        assert (one.deeds, one.passages, one.ended, one.blocks) == (two.deeds, two.passages, two.ended, two.blocks)
+
+
+# --------------------------------------------------------------------------- judges that lie
+
+
+def accusing(blocks: Any) -> Verdict:
+    """Accuses the transport of every stream that is in order."""
+    verdict = deepcopy(settled(blocks))
+    if not verdict["findings"]:
+        false = {"kind": "gap", "suspects": ["transport"], "confidence": "certain", "count": 1, "exact": True,
+                 "sequence": [0, 0], "about": False, "proof": {"case": "totals"}}  # fmt: skip
+        verdict["findings"].append(false)
+    return verdict
+
+
+def blind(blocks: Any) -> Verdict:
+    """Finds nothing."""
+    return settled(blocks) | {"findings": []}
+
+
+def suspecting(blocks: Any) -> Verdict:
+    """Suspects those that did not do it."""
+    verdict = deepcopy(settled(blocks))
+    for finding in verdict["findings"]:
+        others = {"gateway", "transport", "parser", "reducer"} - set(finding["suspects"])
+        finding |= {"suspects": sorted(others), "confidence": "narrowed"}
+    return verdict
+
+
+def elsewhere(blocks: Any) -> Verdict:
+    """Says that every stream ended otherwise, and by whom."""
+    verdict = settled(blocks)
+    return verdict | {"ending": verdict["ending"] | {"class": "gateway_shutdown", "by": "gateway"}}
+
+
+def miscounting(blocks: Any) -> Verdict:
+    """Counts one too many."""
+    verdict = deepcopy(settled(blocks))
+    for finding in verdict["findings"]:
+        finding["count"] += 1
+    return verdict
+
+
+def vague(blocks: Any) -> Verdict:
+    """Never counts exactly, and finds everything anywhere."""
+    verdict = deepcopy(settled(blocks))
+    for finding in verdict["findings"]:
+        finding |= {"exact": False, "about": True, "sequence": [0, 10_000]}
+    return verdict
+
+
+def content(blocks: Any) -> Verdict:
+    """Calls everything intact."""
+    return settled(blocks) | {"integrity": "intact"}
+
+
+def otherwise(blocks: Any) -> Verdict:
+    """Says of a loss that something was added."""
+    verdict = deepcopy(settled(blocks))
+    for finding in verdict["findings"]:
+        finding["kind"] = {"gap": "duplicate", "tail": "fabricated", "duplicate": "gap"}.get(
+            finding["kind"], finding["kind"]
+        )
+    return verdict
 
 
 @pytest.mark.parametrize(
-    ("lie", "caught"),
+    ("judge_it", "falls"),
     [
-        (_accuses, {"`certain` is right", "no innocent is blamed, and nothing is claimed that is not so"}),
-        (_says_nothing, {"faults between two recorded points are found"}),
-        (_ends_otherwise, {"endings are right"}),
+        (accusing, {CERTAIN, BLAME, HEALTHY}),
+        (blind, {FOUND}),
+        (suspecting, {BLAME, SUSPECTED, FOUND}),
+        (elsewhere, {ENDED, BLAME}),
+        (miscounting, {BLAME}),
+        (vague, {COUNTED, PLACED}),
+        (content, {BLAME}),
+        (otherwise, {BLAME}),
     ],
-    ids=["accuses an innocent", "finds nothing", "tells a wrong ending"],
 )
-def test_a_judge_that_lies_is_caught(lie: Callable[[dict[str, Any]], dict[str, Any]], caught: set[str]) -> None:
-    """Each gate can fall."""
-    assert caught <= _fallen(lambda blocks: lie(settled(blocks)), FEW)
+def test_a_judge_that_lies_falls_at_a_gate(judge_it: Callable[[Any], Verdict], falls: set[str]) -> None:
+    """The bench would notice: each sort of lie makes the gates fall that are there for it."""
+    assert falls <= fallen(judge_it)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS[:2], ids=lambda mutation: mutation.rule)
-def test_a_rule_that_is_switched_off_is_missed(mutation: Any) -> None:
-    """Some gate falls; all rules are switched off by `python -m bench.truth --mutations`."""
-    assert fallen_gates(mutation, 300) != []
+def test_a_gate_with_nothing_to_look_at_does_not_hold() -> None:
+    """A bench that tried nothing has shown nothing."""
+    assert not any(gate.holds for gate in gates(Tally()))
+    assert Gate("", 99, 100, 0.99).holds
+    assert not Gate("", 98, 100, 0.99).holds
+
+
+def test_a_rule_that_is_switched_off_makes_a_gate_fall() -> None:
+    """One of the mutations; `python -m bench.truth --mutations` tries them all."""
+    assert fallen_gates(next(m for m in MUTATIONS if m.name == "ended_by_peer"), 60)
+
+
+# --------------------------------------------------------------------------- labels
+
+
+def test_every_act_is_told_by_kinds_that_there_are() -> None:
+    """The table of acts uses the words of findings."""
+    assert {kind for kinds in ACTS.values() for kind in kinds} <= set(KINDS)
+    with pytest.raises(ValueError, match="unknown act 'lose'"):
+        Deed("transport", "lose", (1,))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "run", "several"),
+    [
+        ("abcd", "acd", (1, 1), False),
+        ("abcd", "ab", (2, 3), False),
+        ("abbd", "abd", None, True),
+        ("abab", "ab", None, True),
+        ("abcd", "abcd", None, False),
+        ("abcd", "badc", None, False),
+        ("abcd", "abccd", None, True),
+    ],
+)
+def test_where_it_was_lost_is_a_label_only_if_it_can_be_known(
+    before: str, after: str, run: tuple[int, int] | None, several: bool
+) -> None:
+    """Of equal neighbours, which one is gone nobody knows."""
+    passage = Passage("transport", tuple(before), tuple(after))
+    assert (lost_run(passage), ambiguous(passage)) == (run, several)
+
+
+def test_a_few_common_words_are_no_proof_that_an_answer_is_this_one() -> None:
+    """A gateway that writes anew is known by a run that says much; one that hands on bytes by any event of it."""
+    few = Passage("gateway", ("a", "a", "b", "0/finish:stop"), ("a", "a", "0/finish:stop"))
+    many = Passage("gateway", tuple(map(str, range(40))), tuple(map(str, range(39))))
+    assert shared_bits(few) < 5
+    assert shared_bits(many) > 200
+    assert not known_to_feed("reprint", "openai_chat", few)
+    assert known_to_feed("pass", "openai_chat", few)
+    assert known_to_feed("translate", "openai_chat", many)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lossy_delivery_is_the_same_ever_again(loss: str) -> None:
+    """What is lost depends on the stream's name alone."""
+    assert verdict_on(trial(3), loss)[0] == verdict_on(trial(3), loss)[0]
+
+
+# --------------------------------------------------------------------------- what it prints
+
+
+def test_a_run_is_printed_as_text_json_and_a_picture(small: Tally) -> None:
+    """Each gate has its line, each sort of loss its bar."""
+    lines = "\n".join(report.text(small))
+    assert lines.count("green") == len(GATES)
+    known = report.document(small, command="this")
+    assert json.loads(json.dumps(known)) == known
+    drawn = picture.drawn(small)
+    assert [loss for loss in LOSSES if f">{loss}</text>" not in drawn] == []
+    assert not re.search("script|href", drawn)
+
+
+def test_one_stream_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its deeds, and the verdict as people read it."""
+    assert command.main(["--only", "3"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(trial(3).name)
+    assert "nothing is wrong with it" in printed
+
+
+def test_a_run_whose_gates_do_not_hold_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two streams are not enough for every gate."""
+    assert command.main(["--simulate", "2", "--sockets", "0", "--workers", "1"]) == 1
+    assert "RED" in capsys.readouterr().out
