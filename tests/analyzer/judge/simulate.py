@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
+from bench.truth.model import words
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, RESULT, TERMINAL
 from streamwitness_analyzer.judge import judge
@@ -33,17 +34,6 @@ _LOSSES: Final = ("gap", "tail")
 _SURPLUS: Final = ("duplicate", "fabricated", "extra")
 
 FAULTS: Final = ("drop", "burst", "duplicate", "invent", "move", "swap", "alter", "tail")
-ALPHABETS: Final = (1, 2, 3, 5, 20, 200, 0)
-"""Different texts in a stream; 0: every text is new."""
-
-
-def words(rng: Random, n: int, new: int = 1000) -> list[int]:
-    """Texts of a stream, over a random alphabet; an unbounded one begins at `new`."""
-    size = rng.choice(ALPHABETS)
-    if size == 0:
-        return [new + i for i in range(n)]
-    weights = [1 / (i + 1) for i in range(size)] if rng.random() < 0.5 else [1.0] * size
-    return [1000 + i for i in rng.choices(range(size), weights, k=n)]
 
 
 def damage(rng: Random, events: Sequence[Event], count: int) -> list[Event]:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from bench.truth.model import words
 from streamwitness.semconv import EDITED, ERROR, FINISH, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
-from tests.analyzer.judge.simulate import lose, words
+from tests.analyzer.judge.simulate import lose
 
 ANSWER = answer(range(1, 21))
 READ = How("ingress", leg=0)
