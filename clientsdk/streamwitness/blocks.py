@@ -93,6 +93,11 @@ class Block:
     role: str | None = None
     """What the ingest key may testify for (`gateway`, `client`, `any`); set by the collector, None: not known."""
 
+    @property
+    def rows_held(self) -> bool:
+        """Whether a row is here for each event from the block's first to its end (for none, where there are none)."""
+        return self.rows is not None and self.position + self.row_count == self.totals["events"]
+
     def columns(self, *only: str) -> _rows.Rows:
         """The rows as columns, all or `only` these; empty where the block has none."""
         return _rows.decode(self.rows, self.row_count, only or _rows.COLUMNS) if self.rows is not None else {}

@@ -30,7 +30,7 @@ def parts_of(record: Record) -> dict[int, int]:
     """Event position → parts mask, of the rows held."""
     found: dict[int, int] = {}
     for block in record.blocks:
-        if block.rows is not None and block.position + block.row_count == block.totals["events"]:
+        if block.rows_held:
             masks = block.columns("parts").get("parts") or [0] * block.row_count
             found.update((block.position + i, mask) for i, mask in enumerate(masks))
     return found
@@ -40,7 +40,7 @@ def sizes_of(record: Record) -> dict[int, int]:
     """Event position → bytes on the wire, of the rows held."""
     found: dict[int, int] = {}
     for block in record.blocks:
-        if block.rows is not None and block.position + block.row_count == block.totals["events"]:
+        if block.rows_held:
             sizes = block.columns("bytes").get("bytes") or ()
             found.update((block.position + i, size) for i, size in enumerate(sizes))
     return found
@@ -56,7 +56,7 @@ def positions_with_result(record: Record, result: str) -> list[int]:
     """Positions of the events with this result, in order, of the rows held."""
     code, found = RESULT[result], []
     for block in record.blocks:
-        if block.rows is not None and block.position + block.row_count == block.totals["events"]:
+        if block.rows_held:
             results = block.columns("result").get("result") or ()
             found += [block.position + i for i, value in enumerate(results) if value == code]
     return found
@@ -76,7 +76,7 @@ def ends_with_terminal(record: Record) -> bool:
 def last_with(record: Record, part: int) -> int | None:
     """Position of the last event that carries one of these parts; reads no more blocks than it must."""
     for block in reversed(record.blocks):
-        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+        if not block.rows_held:
             continue
         masks = block.columns("parts").get("parts") or ()
         for i in range(len(masks) - 1, -1, -1):

@@ -112,7 +112,7 @@ def _after_terminal(record: Record) -> Change | None:
 def _odd_rows(record: Record) -> Iterator[tuple[int, str, int, int]]:
     """Position, result, parts and content bytes of every row that is not simply `ok`."""
     for block in record.blocks:
-        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+        if not block.rows_held:
             continue
         results = block.columns("result").get("result") or ()
         if not _RESULTS.keys() & set(results):

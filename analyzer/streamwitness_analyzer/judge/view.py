@@ -191,7 +191,7 @@ class Opened:
 
 def _digests(block: Block, axis: Axis) -> Sequence[int]:
     """The digest column of a block; nothing unless all of its rows are held."""
-    if block.rows is None or block.position + block.row_count != block.totals["events"]:
+    if not block.rows_held:
         return ()
     return block.columns(axis).get(axis) or [MISSING] * block.row_count
 

@@ -119,7 +119,7 @@ def times(record: Record) -> dict[int, int]:
     """When each event was there, by position, in ns by the process's own clock; without those whose rows are lost."""
     found: dict[int, int] = {}
     for block in record.blocks:
-        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+        if not block.rows_held:
             continue
         start, column = block.start_ns, block.columns("t").get("t") or ()
         found.update(enumerate([start + t * _US for t in column], block.position))

@@ -86,7 +86,7 @@ def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
 
 def _rows(leg: Record) -> Iterator[_Row]:
     for block in leg.blocks:
-        if block.rows is None or block.position + block.row_count != block.totals["events"]:
+        if not block.rows_held:
             continue
         columns = block.columns("t", "bytes")
         times, sizes = columns.get("t"), columns.get("bytes") or [0] * block.row_count
