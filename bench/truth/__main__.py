@@ -31,12 +31,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return mutations.main(min(options.simulate, options.mutation_streams), options.first)
     found = Tally()
     if options.simulate:
+        print(f"the model, seeds {options.first} to {options.first + options.simulate - 1}", file=sys.stderr)
         found.join(simulated(options.simulate, options.first, options.workers))
-        print(f"simulated, seeds {options.first} to {options.first + options.simulate - 1}", file=sys.stderr)
     if options.sockets:
         chosen = matrix.select(limit=options.sockets, seed=options.first)
-        found.join(over_sockets(chosen, options.workers))
         print(f"{len(chosen)} streams over sockets, drawn with seed {options.first}", file=sys.stderr)
+        found.join(over_sockets(chosen, options.workers))
     print("\n".join(report.text(found)))
     _write(found, options)
     return 0 if all(gate.holds for gate in gates(found)) else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from math import ceil
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -21,7 +22,10 @@ from .streams import trial
 
 T = TypeVar("T")
 Judge = Callable[[Sequence[Block]], dict[str, Any]]
-_CHUNK: Final = 500
+_CHUNK: Final = 200
+"""Streams at most that a process takes at a time; a result is a few counters, however many there are."""
+_TURNS: Final = 8
+"""How often at least each process takes some, so that none of them waits long for the last one."""
 
 
 def settled(blocks: Sequence[Block]) -> dict[str, Any]:
@@ -68,8 +72,16 @@ def tally(trials: Iterable[Trial], losses: Callable[[int], Sequence[str]], judge
     for number, one in enumerate(trials):
         out.streams += 1
         for loss in losses(number):
-            out.add(one, loss, verdict_on(one, loss, judge_it)[1])
+            out.add(one, loss, _score(one, loss, judge_it))
     return out
+
+
+def _score(one: Trial, loss: str, judge_it: Judge) -> Score:
+    """What the verdict is worth; a judge that raises has given a wrong one, and the run goes on."""
+    try:
+        return verdict_on(one, loss, judge_it)[1]
+    except Exception as error:
+        return Score(wrong=[f"the judge raises {type(error).__name__}: {error}"])
 
 
 def some(number: int) -> Sequence[str]:
@@ -85,7 +97,8 @@ def every(_number: int) -> Sequence[str]:
 
 def simulated(count: int, first: int = 0, workers: int = 1) -> Tally:
     """So many streams of the model, from a seed on."""
-    chunks = [(at, min(count + first, at + _CHUNK)) for at in range(first, first + count, _CHUNK)]
+    size = _at_a_time(count, workers)
+    chunks = [(at, min(count + first, at + size)) for at in range(first, first + count, size)]
     out = Tally()
     for part in _mapped(_chunk, chunks, workers):
         out.join(part)
@@ -94,7 +107,8 @@ def simulated(count: int, first: int = 0, workers: int = 1) -> Tally:
 
 def over_sockets(scenarios: Sequence[Scenario], workers: int = 1) -> Tally:
     """These streams over real sockets, each run once and judged under every sort of loss."""
-    chunks = [scenarios[at : at + _CHUNK] for at in range(0, len(scenarios), _CHUNK)]
+    size = _at_a_time(len(scenarios), workers)
+    chunks = [scenarios[at : at + size] for at in range(0, len(scenarios), size)]
     out = Tally()
     for part in _mapped(_connected, chunks, workers):
         out.join(part)
@@ -113,9 +127,14 @@ def _numbered(first: int, number: int) -> Sequence[str]:
     return some(first + number)
 
 
+def _at_a_time(count: int, workers: int) -> int:
+    """How many of so many streams a process takes at a time."""
+    return max(1, min(_CHUNK, ceil(count / (workers * _TURNS)))) if workers > 1 else _CHUNK
+
+
 def _mapped(work: Callable[[T], Tally], chunks: Sequence[T], workers: int) -> Iterator[Tally]:
     if workers < 2:
         yield from map(work, chunks)
         return
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        yield from pool.imap_unordered(work, chunks)
+        yield from pool.imap(work, chunks)  # in order, so that a run prints the same ever again
