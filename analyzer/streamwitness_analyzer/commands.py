@@ -91,13 +91,17 @@ def _rejudge(args: Namespace) -> int:
         since = parse([("since", args.since)], time.time_ns()).since
         store = Store(args.settings.database)
         store.create()
-        looked_at, changed = Steps(store, Life(judge, Patience()), wall).rejudge(since or 0)
+        done = Steps(store, Life(judge, Patience()), wall).rejudge(since or 0)
         store.close()
     except (FilterError, SQLAlchemyError) as error:
         print(f"streamwitness rejudge: {getattr(error, 'orig', None) or error}", file=sys.stderr)
         return 1
-    print(f"{looked_at} streams judged anew, {changed} verdicts corrected")
-    return 0
+    print(f"{done.looked_at} streams judged anew, {done.changed} verdicts corrected")
+    if done.failed:
+        print(
+            f"the judge failed on {done.failed} of them: what they had stands, the log above says why", file=sys.stderr
+        )
+    return 1 if done.failed else 0
 
 
 def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> int:

@@ -70,7 +70,9 @@ ENDED: Final = Metric(
 INTEGRITY: Final = Metric(
     "stream_integrity_total", "Settled streams, by integrity.", {"integrity": (*INTEGRITIES, OTHER)}
 )
-CORRECTIONS: Final = Metric("stream_corrections_total", "Settled verdicts that a late record changed.")
+CORRECTIONS: Final = Metric(
+    "stream_corrections_total", "Settled verdicts that a late record, or a judge that has learnt, changed."
+)
 LOST_BLOCKS: Final = Metric("stream_telemetry_lost_blocks_total", "Blocks of settled streams that never arrived.")
 MISSING_POINTS: Final = Metric(
     "stream_telemetry_missing_points_total",
@@ -85,7 +87,10 @@ EXCESS_BLOCKS: Final = Metric(
 )
 UNDECODABLE: Final = Metric("stream_undecodable_messages_total", "Kafka messages moved to the dead topic.")
 REFUSED_SPANS: Final = Metric("stream_refused_spans_total", "Invalid spans left out of otherwise good messages.")
-JUDGE_FAILURES: Final = Metric("stream_judge_failures_total", "Streams that the judge failed on: a defect of ours.")
+JUDGE_FAILURES: Final = Metric(
+    "stream_judge_failures_total",
+    "Failures of the judge, a defect of ours: one for a stream without a verdict, each for one whose verdict stands.",
+)
 
 METRICS: Final = (
     GAPS,

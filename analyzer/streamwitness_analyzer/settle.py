@@ -8,8 +8,11 @@
 | provisional | the watermark passes `settle_after` since the first     | settled     | 1        |
 |             | closing block of the newest exchange                    |             |          |
 | settled     | a late record changes the document                      | corrected   | + 1      |
+| settled     | another `judge_version` says something else             | corrected   | + 1      |
+| settled     | another `judge_version` says the same                   | settled     | the same |
 
-Metrics count a stream once, on the way to `settled`. A document that did not change makes no new revision.
+Metrics count a stream once, on the way to `settled`. A document that did not change makes no new revision. What another
+version of the judge says otherwise is `_said`; what it words otherwise, or tells besides, replaces the stored document.
 """
 
 from __future__ import annotations
@@ -17,19 +20,22 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from streamwitness.blocks import Block
 
 from .config import NANOSECONDS
 from .counting import CORRECTIONS, JUDGE_FAILURES, one, settled_counts
+from .failures import Failures
 from .store.records import Change, Document, Received, StreamState
 
 _log: Final = logging.getLogger("streamwitness.analyzer")
 
 FINAL: Final = ("settled", "corrected")
 _NOT_COMPARED: Final = ("state", "revision")
+_SAID_OF_ENDING: Final = ("class", "by", "finish", "after")
+_SAID_OF_FINDING: Final = ("kind", "suspects", "confidence", "count", "exact", "exchange", "sequence")
 
 
 class Judge(Protocol):
@@ -78,6 +84,7 @@ class Life:
 
     judge: Judge
     patience: Patience
+    failures: Failures = field(default_factory=lambda: Failures(_log))
 
     def advance(
         self,
@@ -98,8 +105,8 @@ class Life:
                 return Change(state.id, "open", state.revision, expired, when)
             verdict = self.judge.judge(blocks, settled=settled, expired=expired, excess=state.excess)
             document = json.loads(json.dumps(verdict))
-        except Exception:  # a defect of the judge must not stop every other stream: the row says so, and is counted
-            _log.exception("the judge failed on stream %s; its blocks are kept", state.id)
+        except Exception as error:  # a defect of the judge must not stop every other stream: it is told, and counted
+            self.failures.happened(error, state.id)
             return _failed(state)
         if not settled:
             return _provisional(state, document, previous, when)
@@ -126,20 +133,38 @@ def _settled(
         return Change(state.id, "settled", 1, expired, None, stamped, settled_at=now, counts=counts)
     if not _differs(document, previous):
         return Change(state.id, state.state, state.revision, expired, None)
+    if _worded_anew(document, previous):
+        stamped = document | {"state": state.state, "revision": state.revision}
+        return Change(state.id, state.state, state.revision, expired, None, stamped)
     revision = state.revision + 1
     stamped = document | {"state": "corrected", "revision": revision}
     return Change(state.id, "corrected", revision, expired, None, stamped, counts=one(CORRECTIONS))
 
 
 def _failed(state: StreamState) -> Change:
-    """A settled verdict stands, and a defect counts once a stream, however many blocks still come."""
-    if state.state in (*FINAL, "failed"):
+    """A verdict that was final stands, each failure counted; a stream without one is counted once, on its way here."""
+    if state.state == "failed":
         return Change(state.id, state.state, state.revision, state.expired, None)
+    if state.state in FINAL:
+        return Change(state.id, state.state, state.revision, state.expired, None, counts=one(JUDGE_FAILURES))
     return Change(state.id, "failed", state.revision, state.expired, None, counts=one(JUDGE_FAILURES))
 
 
 def _differs(document: Document, previous: Document | None) -> bool:
     return previous is None or _compared(document) != _compared(previous)
+
+
+def _worded_anew(document: Document, previous: Document | None) -> bool:
+    """Whether another version of the judge says the same: an upgrade alone corrects nobody's verdict."""
+    if previous is None or document["judge_version"] == previous["judge_version"]:
+        return False
+    return _said(document) == _said(previous)
+
+
+def _said(document: Document) -> tuple[Any, ...]:
+    """What a verdict says, without its words: ending, integrity, and of each finding who, what, where and how much."""
+    findings = [json.dumps([finding.get(name) for name in _SAID_OF_FINDING]) for finding in document["findings"]]
+    return [document["ending"].get(name) for name in _SAID_OF_ENDING], document["integrity"], sorted(findings)
 
 
 def _compared(document: Document) -> Document:

@@ -17,18 +17,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .counting import EXCESS_BLOCKS, add, one
 from .settle import FINAL, Life
 from .settle import due as due_at
 from .store import Change, Counts, Move, Received, Seen, Store, StreamState, Transaction
 
-_SETTLE_AT_ONCE: Final = 200
-"""Streams that one settling transaction takes: bounds how long it holds locks."""
+_AT_ONCE: Final = 200
+"""Streams that one transaction settles, or judges anew: bounds how long it holds locks."""
 
 Hook = Callable[[int], None]
 """Called with the number of each step when it is done; tests kill the process there."""
+
+
+class Rejudged(NamedTuple):
+    """What judging anew has done: streams looked at, verdicts that are new or corrected, failures of the judge."""
+
+    looked_at: int
+    changed: int
+    failed: int
 
 
 def _nothing(_step: int) -> None:
@@ -92,7 +100,7 @@ class Steps:
 
     def _settle_some(self, watermark: int) -> int:
         with self.store.read() as connection:
-            ids = Transaction(connection).due(watermark, _SETTLE_AT_ONCE)
+            ids = Transaction(connection).due(watermark, _AT_ONCE)
         if not ids:
             return 0
         with self.store.write() as transaction:
@@ -101,22 +109,24 @@ class Steps:
             self._write(transaction, self._judge(transaction, states, watermark), {})
         return len(ids)
 
-    def rejudge(self, since: int) -> tuple[int, int]:
-        """Judge anew what was judged, of the streams seen last since then (Unix ns): (looked at, changed).
+    def rejudge(self, since: int) -> Rejudged:
+        """Judge anew what was judged, of the streams seen last since then (Unix ns).
 
-        For a judge that has learnt: a verdict that comes out otherwise is `corrected`, its history kept.
+        For a judge that has learnt: a verdict that says something else is `corrected`, its history kept.
         """
         looked_at = changed = 0
-        after = ""
+        failures, after = self.life.failures.total, ""
         while True:
             with self.store.read() as connection:
-                ids = Transaction(connection).judged(since, after, _SETTLE_AT_ONCE)
+                ids = Transaction(connection).judged(since, after, _AT_ONCE)
             if not ids:
-                return looked_at, changed
+                return Rejudged(looked_at, changed, self.life.failures.total - failures)
             with self.store.write() as transaction:
-                changes = self._judge(transaction, list(transaction.lock(ids).values()))
+                states = transaction.lock(ids)
+                changes = self._judge(transaction, list(states.values()))
                 self._write(transaction, changes, {})
-            looked_at, changed, after = looked_at + len(ids), changed + sum(bool(c.document) for c in changes), ids[-1]
+            changed += sum(_is_news(change, states[change.stream]) for change in changes)
+            looked_at, after = looked_at + len(ids), ids[-1]
 
     def _judge(
         self, transaction: Transaction, states: Sequence[StreamState], watermark: int | None = None
@@ -151,6 +161,11 @@ def _seen(received: Iterable[Received]) -> dict[str, Seen]:
         else:
             seen[item.block.stream] = Seen(item.received, item.received, item.block.final)
     return seen
+
+
+def _is_news(change: Change, before: StreamState) -> bool:
+    """Whether it is a verdict where none was, or another one; not the same one in a newer judge's words."""
+    return change.document is not None and (change.state, change.revision) != (before.state, before.revision)
 
 
 def _is_due(state: StreamState, watermark: int) -> bool:

@@ -12,7 +12,7 @@ from streamwitness.blocks import Block
 from streamwitness_analyzer import answers
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
-from streamwitness_analyzer.store import Received, Store
+from streamwitness_analyzer.store import Received, Store, queries
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, stream_id
 
 HOUR = 3600 * SECOND
@@ -86,7 +86,7 @@ def test_history_has_every_revision(store: Store) -> None:
     """A judge that has learnt corrects with its own version; what the old one said stays, with its time."""
     settle(store, PlainJudge(), 1)
     learnt = Steps(store, Life(Cutting(JUDGE_VERSION=7), Patience()), lambda: START + HOUR)
-    assert learnt.rejudge(0) == (1, 1)
+    assert learnt.rejudge(0) == (1, 1, 0)
     with store.read() as connection:
         history = answers.history(connection, stream_id(1)[:31])
     told = [(r["revision"], r["state"], r["judge_version"], r["judged_ns"], r["ending"]) for r in history["revisions"]]
@@ -97,14 +97,29 @@ def test_history_has_every_revision(store: Store) -> None:
     assert (history["stream"], history["state"]) == (stream_id(1), "corrected")
 
 
-def test_a_new_judge_alone_is_a_revision(store: Store) -> None:
-    """Whose verdict it is belongs to the verdict; judged by the same one again, nothing changes."""
-    settle(store, PlainJudge(), 1)
-    learnt = Steps(store, Life(PlainJudge(JUDGE_VERSION=2), Patience()), lambda: START)
-    assert [learnt.rejudge(0), learnt.rejudge(0)] == [(1, 1), (1, 0)]
+class Wordy(PlainJudge):
+    """Says the same in other words, and tells one thing more."""
+
+    def judge(self, blocks: Sequence[Block], **how: Any) -> dict[str, Any]:
+        document = super().judge(blocks, **how)
+        document["findings"] = [finding | {"sentence": "in other words", "new": 1} for finding in document["findings"]]
+        return document | {"summary": "in other words"}
+
+
+def test_a_new_judge_that_says_the_same_is_no_revision(store: Store) -> None:
+    """Its document, with its version, stands where the old one stood; nothing is counted, or told as a change."""
+    steps = Steps(store, Life(PlainJudge(), Patience()), lambda: START)
+    steps.ingest(
+        [Received(block(1, "egress", final=True), START), Received(block(1, "wire", rows=2, final=True), START)]
+    )
+    learnt = Steps(store, Life(Wordy(JUDGE_VERSION=2), Patience()), lambda: START + HOUR)
+    assert [learnt.rejudge(0), learnt.rejudge(0)] == [(1, 0, 0), (1, 0, 0)]
     with store.read() as connection:
         revisions = answers.history(connection, stream_id(1))["revisions"]
-    assert [(r["state"], r["judge_version"]) for r in revisions] == [("settled", 1), ("corrected", 2)]
+        corrections = queries.totals(connection).get(("stream_corrections_total", ""), 0)
+    told = [(r["revision"], r["state"], r["judge_version"], r["summary"], r["judged_ns"]) for r in revisions]
+    assert told == [(1, "settled", 2, "in other words", START + HOUR)]
+    assert corrections == 0
 
 
 def test_a_provisional_revision_is_replaced(store: Store) -> None:

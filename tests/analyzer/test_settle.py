@@ -154,13 +154,47 @@ def test_the_end_of_an_upstream_attempt_starts_no_clock(others: tuple[str, ...],
 
 
 def test_a_failing_judge_keeps_a_settled_verdict() -> None:
-    """What was settled stands; a stream that was not is marked, once."""
+    """What was settled stands, each failure counted; a stream that was not is marked, once."""
     judge = PlainJudge()
     stream = Stream(Life(judge, PATIENCE))
     stream.arrives(sent(), got())
     judge.fails_on = stream_id(1)
     change = stream.arrives(Received(block(1, "applied", final=True), START))
-    assert (change.state, change.revision, change.counts) == ("settled", 1, {})
+    assert (change.state, change.revision, change.counts) == ("settled", 1, {("stream_judge_failures_total", ""): 1})
     fresh = Stream(Life(judge, PATIENCE))
     assert fresh.arrives(sent()).counts == {("stream_judge_failures_total", ""): 1}
     assert fresh.arrives(got()).counts == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "revision"),
+    [
+        ({"summary": "other words", "why": {}}, 1),
+        ({"ending": {"reason": "other words"}}, 1),
+        ({"integrity": "unproven"}, 2),
+        ({"ending": {"class": "network_lost"}}, 2),
+        ({"ending": {"by": "gateway"}}, 2),
+        ({"findings": []}, 2),
+        ({"findings": [{"suspects": ["parser"]}]}, 2),
+        ({"findings": [{"confidence": "narrowed"}]}, 2),
+        ({"findings": [{"count": 2}]}, 2),
+        ({"findings": [{"sentence": "other words"}]}, 1),
+    ],
+)
+def test_another_version_corrects_only_what_it_says_otherwise(change: Document, revision: int) -> None:
+    """Ending, integrity, findings; its words replace those of the old one, whose state and revision stay."""
+
+    class Learnt(PlainJudge):
+        def judge(self, blocks: object, *, settled: bool, expired: bool = False, excess: int = 0) -> Document:
+            document = super().judge(blocks, settled=settled, expired=expired)  # type: ignore[arg-type]
+            ending = document["ending"] | change.get("ending", {})
+            found = [one | more for one, more in zip(document["findings"], change.get("findings", [{}]), strict=False)]
+            return document | change | {"ending": ending, "findings": found}
+
+    stream = Stream()
+    stream.arrives(sent(), got(rows=2))
+    stream.life = Life(Learnt(JUDGE_VERSION=2), PATIENCE)
+    assert stream.time_is(START).revision == revision
+    assert stream.document is not None
+    assert stream.document["judge_version"] == 2
+    assert (stream.document["revision"], stream.state.state) == (revision, "corrected" if revision > 1 else "settled")

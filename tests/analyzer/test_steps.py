@@ -326,8 +326,8 @@ def test_rejudge_corrects_what_comes_out_otherwise(store: Store) -> None:
         at = START + n * SECOND
         before.ingest([Received(block(n, point, rows=3, final=True), at) for point in ("egress", "wire")])
     after = steps(store, judge=Stricter())
-    assert after.rejudge(START + 3 * SECOND) == (3, 2)
-    assert after.rejudge(START + 3 * SECOND) == (3, 0)
+    assert after.rejudge(START + 3 * SECOND) == (3, 2, 0)
+    assert after.rejudge(START + 3 * SECOND) == (3, 0, 0)
     with store.read() as connection:
         found = {n: queries.find(connection, stream_id(n)).document for n in range(1, 6)}
         kept = queries.document(connection, stream_id(3), 1)
@@ -337,3 +337,12 @@ def test_rejudge_corrects_what_comes_out_otherwise(store: Store) -> None:
     ]  # fmt: skip
     assert kept is not None
     assert kept["integrity"] == "intact"
+
+
+def test_rejudge_counts_what_it_could_not_judge(store: Store) -> None:
+    """Where the judge fails a final verdict stands; a stream that had failed gets one from a mended judge."""
+    steps(store, judge=PlainJudge(fails_on=stream_id(1))).ingest([*damaged(1), *damaged(2)])
+    assert steps(store, judge=PlainJudge(fails_on=stream_id(2))).rejudge(0) == (2, 1, 1)
+    after = final_state(store)
+    assert after["streams"] == [(stream_id(1), "settled", 1), (stream_id(2), "settled", 1)]
+    assert after["counters"]["stream_judge_failures_total", ""] == 2
