@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from streamwitness import semconv as sc
 
-from .limits import MEASURES, Measure, named
+from .limits import MEASURES, Limit, Measure, near
 from .vocabulary import ENDINGS
 
 CHANCE: Final = 0.001
@@ -95,9 +95,9 @@ class Cluster:
         return (self.low + self.high) / 2
 
     @property
-    def known(self) -> str | None:
-        """What a limit there is known as."""
-        return named(self.measure, self.at)
+    def known(self) -> Limit | None:
+        """The known limit that it may be."""
+        return near(self.measure, self.at)
 
     @property
     def place(self) -> str:
@@ -120,7 +120,8 @@ class Cluster:
             "endings": dict(self.endings),
             "by": self.by,
             "place": self.place,
-            "known": self.known,
+            "known": self.known.name if self.known else None,
+            "sources": list(self.known.sources) if self.known else [],
             "chance": self.chance,
             "sentence": sentence(self),
         }
@@ -278,7 +279,7 @@ def moment(cluster: Cluster) -> str:
 
 
 def _kind(cluster: Cluster) -> str:
-    known = f" (known: {cluster.known})" if cluster.known else ""
+    known = f" (known: {cluster.known.name})" if cluster.known else ""
     return f"a {_WHAT[cluster.measure]} limit on the way{known}"
 
 

@@ -63,5 +63,6 @@ def render_cuts(found: Answer, since: str, style: Style) -> str:
     for number, cluster in enumerate(clusters, start=1):
         lines += style.wrap(style.plain(cluster["sentence"]), f" {number}  ", "    ")
         examples = ", ".join(stream[:_DIGITS] for stream in cluster["streams"][:_EXAMPLES])
+        lines += [style.dress(f"    That limit: {source}", "dim") for source in cluster["sources"]]
         lines.append(style.dress(f"    Look: streamwitness show {examples}", "dim"))
     return "\n".join(line.rstrip() for line in lines)

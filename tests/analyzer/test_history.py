@@ -60,9 +60,10 @@ def test_a_history_of_nothing() -> None:
 
 
 def test_cuts() -> None:
-    """Each limit as a sentence, with streams to look at."""
+    """Each limit as a sentence, with where a known one is written, and streams to look at."""
     cluster = {
         "sentence": "12 of 15 cut streams ended after 60.0 s.",
+        "sources": ["https://limits.example/60"],
         "streams": [f"{n:08x}" + "0" * 24 for n in range(5)],
     }
     found = {"cuts": [cluster], "streams": 100, "cut": 15, "whole": True}
@@ -71,6 +72,7 @@ def test_cuts() -> None:
         == """\
 15 of 100 streams since 1d were cut.
  1  12 of 15 cut streams ended after 60.0 s.
+    That limit: https://limits.example/60
     Look: streamwitness show 00000000, 00000001, 00000002"""
     )
 
