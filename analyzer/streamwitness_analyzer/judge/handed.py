@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
+
 from .change import LOSSES, Hop
-from .parts import all_slots, may_go_on_behind_terminal, same_slots, stopped_within_an_event
+from .parts import all_slots, may_go_on_behind_terminal, parts_of, same_slots, stopped_within_an_event
 from .places import judge_views
 from .records import Record
 from .view import View
 
-_END_NOT_HELD: Final = "where the answer ended is not held, and a finish is missing"
+_END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
+_ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
 
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
@@ -23,12 +26,8 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     hop = judge_views(a, b, peer=peer)
     if hop.status != "faulty":
         return hop
-    finished = after.part("finish") == before.part("finish")
-    if peer and (finished or may_go_on_behind_terminal(before)) and same_slots(before, after):
-        if not finished and before.held != "full":
-            return Hop("unproven", prefix=hop.prefix, reason=_END_NOT_HELD)
-        displaced = bool(after.delivers) and (a.n, a.s) == (b.n, b.s)
-        return hop if displaced else Hop("intact", prefix=hop.prefix)
+    if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
+        return same
     more = any(change.kind not in LOSSES for change in hop.changes)
     if more and stopped_within_an_event(before):
         reason = "the body ended without a blank line; the parser may have read on to there"
@@ -37,6 +36,45 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     if not after.delivers and not told and (more or _new_pieces(a, b)):
         return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
     return hop
+
+
+def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
+    """The hop where every slot holds the same: how it was cut, and how it ended; None where a finish is in doubt."""
+    if not _finished_alike(before, after):
+        due = _finishes_due(before)
+        if due is None:
+            return Hop("unproven", prefix=hop.prefix, reason=_END_NOT_HELD)
+        if not due <= after.part("finish") <= before.part("finish"):
+            return None
+    elif _ended_otherwise(before, after):
+        alone = len(hop.changes) == 1 and hop.changes[0].kind == "altered" and hop.changes[0].count == 1
+        return hop if alone else Hop("unproven", prefix=hop.prefix, reason=_ENDED_OTHERWISE)
+    a, b = View(before, "semantic"), View(after, "semantic")
+    displaced = bool(after.delivers) and (a.n, a.s) == (b.n, b.s)
+    return hop if displaced else Hop("intact", prefix=hop.prefix)
+
+
+def _finishes_due(record: Record) -> int | None:
+    """How many finishes stand up to the first terminator, where readers stop; None where lost rows hide it."""
+    if not may_go_on_behind_terminal(record):
+        return record.part("finish")
+    masks = sorted(parts_of(record).items())
+    first = next((position for position, mask in masks if mask & TERMINAL), None)
+    if first is None or len(masks) < record.events:
+        return None
+    return sum(1 for position, mask in masks if mask & FINISH and position <= first)
+
+
+def _finished_alike(before: Record, after: Record) -> bool:
+    return before.part("finish") == after.part("finish")
+
+
+def _ended_otherwise(before: Record, after: Record) -> bool:
+    """Whether a finish came out as another one."""
+    one, other = before.told(FINISH_REASONS_ATTRIBUTE), after.told(FINISH_REASONS_ATTRIBUTE)
+    if not (isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and before.part("finish")):
+        return False
+    return list(one) != list(other)
 
 
 def _new_pieces(a: View, b: View) -> bool:

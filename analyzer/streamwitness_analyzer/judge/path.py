@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from streamwitness.semconv import CLIENT_ENDS, PART, Point
+from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
 
 from .attribute import Fault, Step, attribute
 from .change import Change, Hop, Proof, faulty
@@ -42,6 +42,8 @@ class Path:
     """Whether it is the rest of an answer whose upstream was never complete (`together.py`)."""
     ambiguous: tuple[Point, ...] = ()
     """Points of which one process holds several records."""
+    silent: tuple[Point, ...] = ()
+    """Points that its client process announced, and of which it told nothing."""
 
     def record(self, point: Point) -> Record | None:
         """The record of a point on this path."""
@@ -73,12 +75,18 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
     ambiguous = [point for point, found in here.items() if len(found) > 1]
     if len(exchange.at("egress")) > 1:
         ambiguous.append("egress")
-    path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous))
+    path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous), silent=_silent(here))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
     path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
     return path
+
+
+def _silent(here: Mapping[Point, Sequence[Record]]) -> tuple[Point, ...]:
+    """What one process said that it would record, and did not: nobody else's record stands in for it."""
+    announced = [block.expected for records in here.values() for record in records for block in record.blocks[:1]]
+    return tuple(p for p in _CLIENT if not here[p] and any(mask >> POINTS.index(p) & 1 for mask in announced))
 
 
 def _one_for_one(exchange: Exchange, upstream: Upstream) -> bool:

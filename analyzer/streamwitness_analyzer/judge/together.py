@@ -26,6 +26,7 @@ Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
 _REST: Final = "what a further exchange was given is not known to be what the gateway had read"
 _BROKEN: Final = "what one gateway read was broken before, at another gateway or at the provider"
+_UNHEARD: Final = "the gateway that this one read from never told what it sent"
 _BETWEEN: Final = "what one gateway sent is not known to be what the other one read"
 
 
@@ -79,9 +80,11 @@ def _brought(seen: Record, first: int, other: Path) -> Run | None:
 
 def doubts(every: Sequence[Path]) -> list[str]:
     """Why not everything between the exchanges is proven; empty where it is, or where there is only one."""
+    exchanges = {path.exchange.id for path in every}
     broken = [_BROKEN for path in every if _broken_elsewhere(path, every)]
-    if len({path.exchange.id for path in every}) < 2:
-        return broken[:1]
+    broken += [_UNHEARD for path in every if read_from(path) - exchanges]
+    if len(exchanges) < 2:
+        return list(dict.fromkeys(broken))
     found = broken + [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
     found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
     return list(dict.fromkeys(found))

@@ -22,7 +22,7 @@ from .records import Exchange, Record, Testimony, dropped
 from .sentences import notes, said, why
 from .states import after, client_state, egress_state, finish, ingress_state
 
-JUDGE_VERSION: Final = 3
+JUDGE_VERSION: Final = 4
 _PROVEN: Final = frozenset(("certain", "narrowed"))
 
 
@@ -35,7 +35,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     found = [*sorted_.standing, *sorted_.open]
     main = _main(every)
     ending = _ends(main, every, settled)
-    missing = _missing(testimony.exchanges)
+    missing = _missing(testimony.exchanges, every)
     doubts = together.doubts(every)
     integrity = _integrity(every, sorted_, missing, settled and not excess and not doubts)
     sent, used = counts_of_stream(main, every) if main else (None, None)
@@ -136,10 +136,12 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
     }
 
 
-def _missing(exchanges: Sequence[Exchange]) -> list[tuple[str, str]]:
-    """(exchange, point) of points that should have testified and did not."""
+def _missing(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[tuple[str, str]]:
+    """(exchange, point) of points that should have testified and did not; of each process that reads here its own."""
     held = {(e.id, r.point) for e in exchanges for r in e.records}
-    return [(e.id, point) for e in exchanges for point in POINTS if point in e.expected and (e.id, point) not in held]
+    missing = [(e.id, p) for e in exchanges for p in POINTS if p in e.expected and (e.id, p) not in held]
+    silent = [(path.exchange.id, point) for path in every for point in path.silent]
+    return list(dict.fromkeys([*missing, *silent]))
 
 
 def _integrity(every: Sequence[Path], found: _Found, missing: Sequence[tuple[str, str]], final: bool) -> str:

@@ -8,10 +8,21 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import COMPONENTS, POINTS, Point
+from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, PART, POINTS, Point
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import suspects
-from tests.analyzer.judge.build import FINISHED, Event, How, answer, handed_on, path, summary, used, usual
+from tests.analyzer.judge.build import (
+    DELIVERED_BY_SDK,
+    FINISHED,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    summary,
+    used,
+    usual,
+)
 
 ANSWER = answer(range(1, 21))
 LOST = [*ANSWER[:12], *ANSWER[13:]]
@@ -160,3 +171,46 @@ def test_a_finish_that_is_missing_is_not_intact_because_a_row_is_lost() -> None:
     thinned = [summary(b) if b.point == "wire" and b.final else b for b in blocks]
     assert judge(blocks, settled=True)["integrity"] == "damaged"
     assert judge(thinned, settled=True)["integrity"] != "intact"
+
+
+SLOTS = ("0/text/0 00c0ffee 60",)
+
+
+def parsed_as(sent: list[Event], handed: list[Event], *, finish: str = "stop", delivers: int = 0) -> dict[str, Any]:
+    """The verdict on a parser that handed on the same texts; `finish`: why they ended, as it says."""
+    stopped = ((FINISH_REASONS_ATTRIBUTE, ("stop",)),)
+    parsed = How("parsed", slots=SLOTS, delivers=delivers, extra=((FINISH_REASONS_ATTRIBUTE, (finish,)),))
+    egress, wire = How("egress", slots=SLOTS, extra=stopped), How("wire", slots=SLOTS, extra=stopped)
+    return judge(path(None, sent, sent, handed, egress=egress, wire=wire, parsed=parsed), settled=True)
+
+
+@pytest.mark.parametrize("delivers", [0, DELIVERED_BY_SDK], ids=["nobody described it", "described"])
+def test_equal_texts_do_not_hide_a_finish_that_came_out_as_another(delivers: int) -> None:
+    """The digests of all content say nothing of why an answer ended."""
+    other = [replace(event, text=FINISHED + 1) if event.text == FINISHED else event for event in handed_on(ANSWER)]
+    verdict = parsed_as(ANSWER, other, finish="length", delivers=delivers)
+    assert [(f["kind"], f["count"], f["suspects"]) for f in verdict["findings"]] == [("altered", 1, ["parser"])]
+    joined = [*other[:4], Event(900), *other[6:]]
+    assert parsed_as(ANSWER, joined, finish="length", delivers=delivers)["integrity"] == "unproven"
+    assert parsed_as(ANSWER, [*handed_on(ANSWER)[:4], Event(900), *handed_on(ANSWER)[6:]])["integrity"] == "intact"
+
+
+@pytest.mark.parametrize("behind", [Event(parts=PART["ping"]), Event(parts=PART["terminal"])], ids=["ping", "terminal"])
+def test_what_follows_the_terminator_does_not_excuse_a_finish_lost_before_it(behind: Event) -> None:
+    """Only what stands behind the terminator nobody has to hand on, and nobody may hand on a finish twice."""
+    sent = [*ANSWER, behind]
+    handed = [event for event in handed_on(sent) if event.text != FINISHED]
+    assert parsed_as(sent, handed, delivers=DELIVERED_BY_SDK)["integrity"] == "damaged"
+    twice = [*handed_on(ANSWER), Event(FINISHED, FINISH)]
+    assert parsed_as(sent, twice, delivers=DELIVERED_BY_SDK)["integrity"] == "damaged"
+    late = [*ANSWER[:-2], ANSWER[-1], ANSWER[-2]]
+    assert parsed_as(late, handed, delivers=DELIVERED_BY_SDK)["integrity"] == "intact"
+
+
+def test_another_clients_record_does_not_stand_in_for_a_lost_one() -> None:
+    """Each process announces its own points; what reached the wire of this one nobody knows."""
+    both = path(None, ANSWER, ANSWER, handed_on(ANSWER))
+    announced: tuple[Point, ...] = ("wire", "parsed")
+    other = How("parsed", witness="d" * 16, expected=announced).blocks(handed_on(ANSWER))
+    verdict = judge([*both, *other], settled=True)
+    assert (verdict["integrity"], verdict["telemetry"]["missing_points"]) == ("unproven", ["wire"])

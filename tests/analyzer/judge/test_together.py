@@ -236,6 +236,12 @@ def test_a_gateway_that_names_what_it_read_does_not_call_it_the_source() -> None
     assert named(cut, inner=None)["ending"]["by"] is None
 
 
+def test_a_gateway_that_was_read_from_and_never_told_leaves_the_stream_unproven() -> None:
+    """What it lost, nobody could see; without another gateway behind, all is as it was sent."""
+    assert said(named(ANSWER, inner=None)) == ("completed", "unproven", [])
+    assert said(Stream().play(HEALTHY).verdict()) == ("completed", "intact", [])
+
+
 def test_under_two_keys_nothing_is_compared_between_gateways() -> None:
     """All digests differ, and prove nothing."""
     assert said(named(ANSWER, inner=ANSWER)) == ("completed", "unproven", [])
