@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from streamwitness.blocks import Block
@@ -144,13 +144,17 @@ def _as_handed(a: Record, b: Record, peer: bool) -> bool:
 
 def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool) -> Hop:
     unread = sum(1 for p in content if p > naming.reach) if b.closed and not peer else 0
+    unknown = bool(naming.unnamed or naming.lost)
+    doubt = (peer and not a.closed) or _in_doubt(a, naming, a.events if peer else naming.reach + 1)
     if changes:
+        if unknown or doubt or not b.closed:  # more of the kind may be in what is not known
+            changes = [replace(change, exact=False) for change in changes]
         return faulty(changes, Proof("by_name"), unread=unread)
     if not b.closed:
         return Hop("unproven", reason="its closing block is not held")
-    if naming.unnamed or naming.lost:
+    if unknown:
         return Hop("unproven", reason="some of what it reported is lost, or is of no event that was handed to it")
-    if (peer and not a.closed) or _in_doubt(a, naming, a.events if peer else naming.reach + 1):
+    if doubt:
         return Hop("unproven", reason="what was handed to it is not wholly known")
     return Hop("intact", prefix=naming.reach + 1, unread=unread)
 

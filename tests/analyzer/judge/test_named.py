@@ -148,6 +148,17 @@ def test_a_lost_block_owns_what_it_passed() -> None:
     assert told(reduce(applied, cuts=(5, 10, 15), lost=(1,))) == [("gap", ["reducer"], 1, (12, 12))]
 
 
+@pytest.mark.parametrize("lost", [1, 3], ids=["within", "the closing block"])
+@pytest.mark.parametrize("result", ["raised", None], ids=["reported", "passed over"])
+def test_a_count_beside_lost_reports_is_a_bound(result: str | None, lost: int) -> None:
+    """More may have gone the same way in the block that is lost."""
+    applied = [replace(e, result=result or e.result) for e in APPLIED if e.of != 12 or result]
+    applied = [e if e.of == 12 else replace(e, result="applied") for e in applied]
+    finding = reduce(applied, cuts=(5, 10, 15), lost=(lost,))["findings"][0]
+    assert (finding["count"], finding["exact"]) == (1, False)
+    assert reduce(applied, cuts=(5, 10, 15))["findings"][0]["exact"]
+
+
 def test_the_counters_of_a_lost_block_prove_what_it_skipped() -> None:
     """How many positions it passed over is known, which ones is not."""
     applied = [e for e in APPLIED if e.of != 7]
