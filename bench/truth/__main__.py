@@ -19,7 +19,7 @@ from .loss import LOSSES
 from .run import over_sockets, simulated, verdict_on
 from .sockets import matrix
 from .sockets.run import run
-from .streams import trial
+from .streams import named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,9 +69,8 @@ def _write(found: Tally, options: argparse.Namespace) -> None:
 
 def _stream(name: str) -> Trial:
     """The stream of this seed or name. Raises SystemExit where there is none."""
-    last = name.rpartition("/")[2]
-    if last.isdecimal() and (name == last or name.startswith("model/")):
-        return trial(int(last))
+    if name.isdecimal() or name.startswith("model/"):
+        return named(name)
     found = [scenario for scenario in matrix.matrix() if scenario.name == name]
     if not found:
         some = ", ".join(scenario.name for scenario in matrix.select(limit=5))

@@ -39,6 +39,10 @@ class Tally:
     """Lost runs that have one place only, by whether it was told."""
     counted: Counter[bool] = field(default_factory=Counter)
     """Components found with all records there, by whether each count is exact."""
+    exact: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    """(loss, whether the count of a loss or surplus is exact)."""
+    intact: Counter[bool] = field(default_factory=Counter)
+    """Streams in order, with every point and record, by whether they are called intact."""
     confused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(loss, who did it, who was named)."""
     suspects: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -60,9 +64,12 @@ class Tally:
             (self.named, score.named),
             (self.placed, score.placed),
             (self.counted, score.counted),
+            (self.intact, score.intact),
         ):
             counter[True] += good
             counter[False] += every - good
+        self.exact[loss, True] += score.exact[0]
+        self.exact[loss, False] += score.exact[1] - score.exact[0]
         self.confused.update({(loss, *pair): count for pair, count in score.confused.items()})
         for component, outcome in score.outcomes.items():
             self.matrix[loss, component, outcome] += 1
@@ -154,6 +161,10 @@ def _counted(tally: Tally) -> Gate:
     return Gate("counts are exact where all records are there", tally.counted[True], tally.counted.total(), 0.99)
 
 
+def _intact(tally: Tally) -> Gate:
+    return Gate("streams in order are called intact", tally.intact[True], tally.intact.total(), 0.99)
+
+
 def _third(tally: Tally) -> Gate:
     return Gate("of all streams, to a third nothing was done", tally.healthy.total(), tally.verdicts, 1 / 3)
 
@@ -167,5 +178,6 @@ GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (
     _ended,
     _counted,
     _placed,
+    _intact,
     _third,
 )

@@ -1,126 +1,146 @@
-"""Each rule of the judge is switched off in turn: a bench that stays green without a rule does not test it."""
+"""Each rule of the judge is switched off in turn: a bench that does not notice does not test it.
+
+`rules.py` has the rules and what stands in for each. A stream shows that a rule is missed where the judge without it
+says something wrong of it (then a gate of the bench is red), or less than with it (then a figure of the bench falls).
+Streams are tried one by one, at first the one that showed it the last time.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import Any, Final
 
-from .gates import gates
-from .run import simulated
+from .labels import Trial
+from .loss import LOSSES
+from .rules import SHOWN_BY, Mutation, mutations
+from .run import some, verdict_on
+from .score import Score
+from .streams import SORTS, named
 
-_JUDGE: Final = "streamwitness_analyzer.judge"
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """A rule, the function that is it, and what stands in for that: the wrong thing that the rule prevents."""
-
-    rule: str
-    module: str
-    name: str
-    instead: Callable[..., Any]
+_JUDGE: Final = "streamwitness_analyzer"
+_RANKS: Final = ("unknowable", "unknown", "suspected", "narrowed", "cleared", "found")
+"""What became of a component, the worse first."""
 
 
 def main(count: int, first: int) -> int:
-    """Run the bench once for each rule; 0 where every one is missed."""
+    """Try every rule on so many streams at most; 0 where every one is missed."""
+    every = mutations()
     survived = []
-    for mutation in MUTATIONS:
-        fallen = fallen_gates(mutation, count, first)
-        print(
-            f"{'missed' if fallen else 'NOT MISSED':<10}  {mutation.rule}: {'; '.join(fallen) or 'every gate holds'}",
-            flush=True,
-        )
-        survived += [] if fallen else [mutation.rule]
+    for mutation in every:
+        shown = missed_at(mutation, count, first)
+        print(f"{'missed' if shown else 'NOT MISSED':<10}  {mutation.rule}: {shown or 'nothing changes'}", flush=True)
+        survived += [] if shown else [mutation.rule]
     if survived:
-        print(
-            f"{len(survived)} of {len(MUTATIONS)} rules could be taken away, and nothing here would notice",
-            file=sys.stderr,
-        )
+        text = f"{len(survived)} of {len(every)} rules could be taken away, and nothing here would notice"
+        print(text, file=sys.stderr)
     return 1 if survived else 0
 
 
-def fallen_gates(mutation: Mutation, count: int, first: int = 0) -> list[str]:
-    """The gates that fall without the rule, or that the judge cannot do without it at all."""
-    with without(mutation):
-        try:
-            return [gate.name for gate in gates(simulated(count, first)) if not gate.holds]
-        except Exception as error:  # the rule is what keeps it from that
-            return [f"the judge raises {type(error).__name__}"]
+def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
+    """The first stream that shows that the rule is missed, and by what; "" where none does.
+
+    The streams are those of the mutation's sorts in turn, from a seed on, so many of them at most.
+    """
+    for one, losses in _tried(mutation, count, first):
+        for loss in losses:
+            with_it = _score(one.name, loss)
+            with without(mutation):
+                worse = less_worth(with_it, _judged(one, loss))
+            if worse:
+                return f"{one.name.removeprefix('model/')}, loss: {loss}: {worse}"
+    return ""
+
+
+def less_worth(before: Score, now: Score) -> str:
+    """What is wrong now and was not before, or what is not known any more."""
+    more = [wrong for wrong in now.wrong if wrong not in before.wrong]
+    if more:
+        return f"wrong, {more[0]}"
+    if before.healthy and now.blamed and not before.blamed:
+        return "wrong, a healthy stream with a finding"
+    if before.ending is not None and now.ending is not None and _right(before) and not _right(now):
+        return f"wrong, ended {now.ending[0]}, told {now.ending[1]}"
+    for component, outcome in before.outcomes.items():
+        if outcome in _RANKS and _rank(now.outcomes.get(component, "")) < _rank(outcome):
+            return f"less, {component} {outcome} and now {now.outcomes.get(component)}"
+    for what in ("placed", "counted", "exact", "intact"):
+        if getattr(now, what)[0] < getattr(before, what)[0]:
+            return f"less, {what}"
+    return ""
+
+
+def _rank(outcome: str) -> int:
+    return _RANKS.index(outcome) if outcome in _RANKS else len(_RANKS)
+
+
+def _right(score: Score) -> bool:
+    return score.ending is not None and score.ending[0] == score.ending[1]
+
+
+def _judged(one: Trial, loss: str) -> Score:
+    """A judge that cannot do without the rule raises, which is wrong of it."""
+    try:
+        return verdict_on(one, loss)[1]
+    except Exception as error:
+        return Score(wrong=[f"the judge raises {type(error).__name__}"])
+
+
+@cache
+def _score(name: str, loss: str) -> Score:
+    return _judged(_stream(name), loss)
+
+
+@cache
+def _stream(name: str) -> Trial:
+    return named(name)
+
+
+def _tried(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, tuple[str, ...]]]:
+    """The streams to try, and with which losses."""
+    if known := SHOWN_BY.get(mutation.rule):
+        yield _stream(f"model/{known}"), tuple(LOSSES)
+    sorts = [sort for sort in mutation.sorts if sort in SORTS] or [*SORTS]
+    names = (f"model/{sort}/{seed}" for seed in range(first, first + count) for sort in sorts)
+    for number, name in enumerate(islice(names, count)):
+        yield _stream(name), tuple(some(number))
+
+
+# --------------------------------------------------------------------------- without a rule
 
 
 @contextmanager
 def without(mutation: Mutation) -> Iterator[None]:
-    """The judge without the rule."""
-    module = import_module(f"{_JUDGE}.{mutation.module}")
-    kept = getattr(module, mutation.name)
-    setattr(module, mutation.name, mutation.instead(kept))
+    """The judge without the rule. Raises AttributeError where it has no such rule any more."""
+    with ExitStack() as undo:
+        for path, instead in mutation.instead.items():
+            undo.enter_context(_replaced(path, instead))
+        yield
+
+
+@contextmanager
+def _replaced(path: str, instead: Any) -> Iterator[None]:
+    """`module.name` or `module.Class.name` of the judge as `instead` makes it of what it was, wherever it is used."""
+    module, _, name = path.partition(".")
+    owner: Any = import_module(f"{_JUDGE}.judge.{module}")
+    *within, last = name.split(".")
+    for part in within:
+        owner = getattr(owner, part)
+    kept = owner.__dict__[last] if last in owner.__dict__ else getattr(owner, last)
+    owners = [owner] if within else [m for m in _modules() if m.__dict__.get(last) is kept]
+    made = instead(kept)
+    for each in owners:
+        setattr(each, last, made)
     try:
         yield
     finally:
-        setattr(module, mutation.name, kept)
+        for each in owners:
+            setattr(each, last, kept)
 
 
-def _never(value: Any) -> Callable[[Any], Callable[..., Any]]:
-    """Instead of the rule: always this answer."""
-
-    def instead(_kept: Any) -> Callable[..., Any]:
-        def answer(*_: Any, **__: Any) -> Any:
-            return value
-
-        return answer
-
-    return instead
-
-
-def _prefix_only(kept: Any) -> Callable[..., Any]:
-    """A window that always reaches to the end."""
-
-    def window(a: Any, b: Any, x: int) -> tuple[int, int]:
-        return kept(a, b, x)[0], 0
-
-    return window
-
-
-def _everybody_before(kept: Any) -> Callable[..., Any]:
-    """The point that lacks the event is blamed from the beginning of the path on, whoever saw it last."""
-
-    def suspects(_seen: Any, missing: Any, cleared: Any = frozenset()) -> Any:
-        return kept("source", missing, cleared)
-
-    return suspects
-
-
-def _all_due(kept: Any) -> Callable[..., Any]:
-    """Whoever stopped by himself is held to the whole all the same."""
-
-    def ended(record: Any, before: Any) -> bool:
-        return record.end is not None or kept(record, before)
-
-    return ended
-
-
-MUTATIONS: Final = (
-    Mutation("7.1 suspects: from the last point that saw it", "attribute", "suspects", _everybody_before),
-    Mutation("7.1 accountability: a stop of one's own is no loss", "path", "ended_by_peer", _all_due),
-    Mutation("7.1 ownership: a lost block owns what it passed", "named", "_note_lost", _never(None)),
-    Mutation("7.1 by name: what was not applied is lost", "named", "_absent", _never(())),
-    Mutation("7.1 what a reducer reports as raised is lost", "named", "_told_losses", _never(())),
-    Mutation("7.2 rule 1: equal counts and sums are intact", "align", "healthy", _never(False)),
-    Mutation(
-        "7.2 rule 2: no fault without a proof", "align", "proof_of_difference", lambda _: lambda *_a, **_k: "totals"
-    ),
-    Mutation("7.2 rule 3: equal beginnings and ends are unchanged", "align", "window", _prefix_only),
-    Mutation("7.2 rule 7: no additions where A has not closed", "open_ends", "may_tell_additions", _never(True)),
-    Mutation("7.2 rule 6: only what B went past was due", "open_ends", "anchor", lambda _: lambda a, _b: a.n),
-    Mutation("7.2 gateway: all listed legs must be held", "upstream", "_not_held", _never("")),
-    Mutation("7.2 gateway: only the leg that feeds the answer accuses", "excuses", "related", _never(True)),
-    Mutation("7.2 gateway: another attempt may explain it", "upstream", "explained_by", _never(False)),
-    Mutation("7.2 gateway: equal content, however it is cut", "recut", "same_slots", _never(False)),
-    Mutation("7.2 gateway: content cut otherwise is not lost by pieces", "recut", "_is_recut", _never(False)),
-    Mutation("7.2 gateway: a swallowed error", "envelope", "swallowed_error", _never([])),
-)
-"""Every rule of docs/design.md §7.1 and §7.2 that the model can break."""
+def _modules() -> list[Any]:
+    return [module for name, module in sys.modules.items() if name.startswith(_JUDGE)]

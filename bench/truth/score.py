@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from streamwitness.semconv import COMPONENTS, POINTS, Component, Point
+from streamwitness.semconv import COMPONENTS, Component, Point
 
 from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial, ambiguous, known_to_feed, lost_run
 
@@ -30,6 +30,8 @@ OUTCOMES: Final = {
     "wrong": "innocent, and accused; or accused of what was not done",
 }
 """What a verdict made of a component."""
+UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies"))
+"""Notes of streams of which the records cannot prove that they are in order."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
 _AROUND: Final[dict[Component, tuple[Point, Point]]] = {
     "gateway": ("ingress", "egress"),
@@ -104,6 +106,10 @@ class Score:
     """Lost runs told exactly where they stood, of those that have one place only."""
     counted: tuple[int, int] = (0, 0)
     """Components whose findings all have exact counts, of those found with all records there."""
+    exact: tuple[int, int] = (0, 0)
+    """Findings of a loss or a surplus with an exact count, of all, whatever was lost of the records."""
+    intact: tuple[int, int] = (0, 0)
+    """Whether a stream in order is called intact, where every point and all of its records are there."""
     confused: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(who did it, or nobody; who was named, `narrowed`, or nobody)."""
 
@@ -144,6 +150,10 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
         out.outcomes["source"] = _source(trial, findings, to_blame)
     _placed(trial, findings, out, whole=whole)
     _confused(findings, to_blame, out)
+    counted = [f for f in findings if f["kind"] in LOST | ADDED]
+    out.exact = (sum(f["exact"] for f in counted), len(counted))
+    if whole and not trial.deeds and not trial.notes & UNPROVABLE:
+        out.intact = (verdict["integrity"] == "intact", 1)
     _integrity(trial, verdict, to_blame, out, whole=whole)
     if trial.ended.ending:
         told = str(verdict["ending"]["class"])
@@ -299,6 +309,3 @@ def _integrity(
 def known(components: frozenset[Component]) -> list[Component]:
     """In path order."""
     return [component for component in COMPONENTS if component in components]
-
-
-ALL_POINTS: Final = frozenset(POINTS)

@@ -20,6 +20,18 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
 
 def trial(seed: int) -> Trial:
     """The stream of a seed."""
-    rng = Random(f"truth {seed}")
-    name = rng.choices([*SORTS], [weight for _, weight in SORTS.values()])[0]
-    return SORTS[name][0](rng, f"model/{name}/{seed}")
+    weights = [weight for _, weight in SORTS.values()]
+    return of_sort(Random(f"truth {seed}").choices([*SORTS], weights)[0], seed)
+
+
+def of_sort(sort: str, seed: int) -> Trial:
+    """The stream `model/<sort>/<seed>`. Raises KeyError where there is no such sort."""
+    return SORTS[sort][0](Random(f"truth {sort} {seed}"), f"model/{sort}/{seed}")
+
+
+def named(name: str) -> Trial:
+    """The stream of a seed, or of a name as it is printed. Raises KeyError or ValueError for any other."""
+    if name.isdecimal():
+        return trial(int(name))
+    sort, _, seed = name.removeprefix("model/").rpartition("/")
+    return of_sort(sort, int(seed))

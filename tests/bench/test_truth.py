@@ -15,7 +15,8 @@ from bench.truth import picture, report
 from bench.truth.gates import GATES, Gate, Tally, gates
 from bench.truth.labels import ACTS, Deed, Passage, ambiguous, known_to_feed, lost_run, shared_bits
 from bench.truth.loss import LOSSES
-from bench.truth.mutations import MUTATIONS, fallen_gates
+from bench.truth.mutations import missed_at, without
+from bench.truth.rules import mutations
 from bench.truth.run import settled, some, tally, verdict_on
 from bench.truth.streams import SORTS, trial
 from streamwitness_analyzer.vocabulary import KINDS
@@ -42,7 +43,7 @@ def name_of(number: int) -> str:
     return GATES[number](Tally()).name
 
 
-CERTAIN, BLAME, FOUND, SUSPECTED, HEALTHY, ENDED, COUNTED, PLACED, THIRD = map(name_of, range(len(GATES)))
+CERTAIN, BLAME, FOUND, SUSPECTED, HEALTHY, ENDED, COUNTED, PLACED, INTACT, THIRD = map(name_of, range(len(GATES)))
 
 
 def test_every_gate_holds(small: Tally) -> None:
@@ -160,9 +161,18 @@ def test_a_gate_with_nothing_to_look_at_does_not_hold() -> None:
     assert not Gate("", 98, 100, 0.99).holds
 
 
-def test_a_rule_that_is_switched_off_makes_a_gate_fall() -> None:
-    """One of the mutations; `python -m bench.truth --mutations` tries them all."""
-    assert fallen_gates(next(m for m in MUTATIONS if m.name == "ended_by_peer"), 60)
+@pytest.mark.parametrize("rule", ["7.1 accountability", "7.2 rule 7", "7.2 gateway excused: same_content"])
+def test_a_rule_that_is_switched_off_is_missed(rule: str) -> None:
+    """Some of the mutations; `python -m bench.truth --mutations` tries them all."""
+    assert missed_at(next(m for m in mutations() if m.rule.startswith(rule)), 60)
+
+
+def test_every_rule_that_is_switched_off_is_there() -> None:
+    """A rule of another name would be switched off by nobody; and in the end it is on again."""
+    for mutation in mutations():
+        with without(mutation):
+            pass
+    assert verdict_on(trial(3), "none")[1].wrong == []
 
 
 # --------------------------------------------------------------------------- labels
