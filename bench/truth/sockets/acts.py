@@ -116,6 +116,12 @@ def _finished(finish: str) -> Callable[[int], Iterator[Act]]:
     return make
 
 
+def _heavy(n: int) -> Iterator[Act]:
+    """More than the ways to a slow application hold."""
+    yield from (Act("text", f"{_WORDS[i % 12]}{i} " * 3000) for i in range(n or 50))
+    yield from _end()
+
+
 def _long(n: int) -> Iterator[Act]:
     yield from (Act("text", f"{_WORDS[i % 12]}{i} ") for i in range(n or 60))
     yield from _end()
@@ -180,6 +186,7 @@ ANSWERS: Final[dict[str, Callable[[int], Iterator[Act]]]] = {
     "length": _finished("length"),
     "filter": _finished("content_filter"),
     "long": _long,
+    "heavy": _heavy,
     "unicode": _unicode,
     "pings": _pings,
     "usage": _usage,

@@ -94,18 +94,21 @@ class Splitter:
     """Cuts a body of pieces into frames, each with its bytes; understands only what the bench itself writes."""
 
     def __init__(self, framing: str) -> None:
-        self._framing, self.rest, self._count = framing, b"", 0
+        self._framing, self.rest = framing, b""
+        self._searched = 0
+        """Up to where no event ends."""
 
     def feed(self, piece: bytes) -> Iterator[Event]:
         """The events that are whole now."""
         self.rest += piece
         find = {"sse": self._block, "ndjson": self._row, "json_array": self._element}[self._framing]
         while (end := find()) > 0:
-            raw, self.rest = self.rest[:end], self.rest[end:]
+            raw, self.rest, self._searched = self.rest[:end], self.rest[end:], 0
             yield self._event(raw)
 
     def _block(self) -> int:
-        found = _BLANK.search(self.rest)
+        found = _BLANK.search(self.rest, self._searched)
+        self._searched = max(0, len(self.rest) - 3)
         return found.end() if found else 0
 
     def _row(self) -> int:

@@ -32,6 +32,12 @@ class Fault:
 HOLD_SECONDS: Final = 2.7
 """How long an event is held back: more than anybody can be excused for."""
 
+STUCK: Final = frozenset(("silent", "stick"))
+"""Nothing more comes from here until the client has waited enough."""
+
+SEVERED: Final = frozenset(("sever", "sever_reset"))
+"""The network breaks on both sides at once, while the gateway still has more to send."""
+
 PLACES: Final = ("first", "middle", "last", "finish", "terminator")
 """First, middle and last event with content, the one with the finish, the one that ends the body."""
 
@@ -43,18 +49,19 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle",),
         "error": _CONTENT, "unfinished": ("finish",), "malform": ("middle",), "drop": ("first", "middle"),
         "late": ("terminator",), "ungrammatical": ("first",), "double": ("middle",), "alter": ("middle",),
-        "timeout": ("middle",),
+        "timeout": ("middle",), "silent": ("middle",),
     },
     "gateway": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": _CONTENT, "cut": _EVERYWHERE, "cut_and_terminate": _CONTENT, "swallow_error": ("last",),
         "merge": ("middle",), "malform": ("middle",), "raise": _CONTENT, "error": ("middle", "last"),
-        "dedupe": ("middle",), "terminate": ("last",), "hold": ("first",),
+        "dedupe": ("middle",), "terminate": ("last",), "hold": ("first",), "stick": ("middle",),
     },
     "transport": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": ("middle",), "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle", "last"),
-        "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",),
+        "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",), "stick": ("middle",),
+        "sever": ("first",), "sever_reset": ("first",),
     },
     "parser": {
         "drop": _EVERYWHERE, "double": _CONTENT, "move": ("first", "middle"), "alter": _CONTENT, "invent": ("middle",),

@@ -17,8 +17,8 @@ from streamwitness.semconv import HEADER
 
 from .acts import Act, Event
 from .bodies import FRAMING, PATHS, PLAIN, TYPES, Framer, Splitter
-from .faults import HOLD_SECONDS
 from .http1 import key_of
+from .relay import held, in_transit
 from .scenario import Notebook, written
 from .works import Broken
 
@@ -153,8 +153,7 @@ def _through(notes: Notebook, broken: Broken, events: Iterable[Event]) -> Iterat
 async def _hold(notes: Notebook) -> None:
     """Keep what is to be sent next for longer than anybody should."""
     notes.did(Deed("gateway", "delay", (notes.read - 1,)))
-    await asyncio.sleep(HOLD_SECONDS)
-    notes.left.set()
+    await held(notes)
 
 
 def _behind(broken: Broken) -> list[Event]:
@@ -175,7 +174,10 @@ def _on_break(notes: Notebook, error: Exception) -> list[Event]:
 
 
 class Witnessed:
-    """The gateway with its middleware where the scenario has it instrumented; learns the id of each stream."""
+    """The gateway with its middleware where the scenario has it instrumented; learns the id of each stream.
+
+    Where the network is to break while it sends, it also notes what was sent before that was known.
+    """
 
     def __init__(self, app: ASGIApp, notebooks: Mapping[str, Notebook]) -> None:
         self._plain, self._seen, self._notebooks = app, StreamWitness(app), notebooks
@@ -184,15 +186,26 @@ class Witnessed:
         """Pass on, and look at the head of the answer."""
         notes = self._notebooks[key_of(scope["path"])]
 
+        splitter, gone = Splitter(FRAMING[notes.scenario.out]), False
+
+        async def looking() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or message["type"] == "http.disconnect"
+            return message
+
         async def learning(message: Message) -> None:
             if message["type"] == "http.response.start":
                 values = [value for name, value in message["headers"] if name == HEADER.encode()]
                 header = parse_response(values[0].decode()) if values else None
                 notes.stream = header.id if header is not None else notes.stream
             await send(message)
+            if not gone:
+                whole = splitter.feed(message.get("body", b""))
+                notes.sent += [in_transit(notes, event) for event in whole if not event.comment]
 
         proposed = [value for name, value in scope["headers"] if name == HEADER.encode()]
         asked = parse_request(proposed[0].decode()) if proposed else None
         notes.stream = notes.stream or (asked.id if asked is not None and asked.id else "")
         app = self._plain if notes.scenario.setup == "client" else self._seen
-        await app(scope, receive, learning)
+        await app(scope, looking, learning)

@@ -14,7 +14,7 @@ from typing import Final
 from .acts import CONTENT
 from .bodies import FRAMING, Style
 from .clients import FORMATS
-from .faults import TABLE, Fault
+from .faults import SEVERED, STUCK, TABLE, Fault
 from .parsers import PARSERS
 from .readers import acts_of
 from .scenario import TRANSLATED, WRITERS, Scenario, events, place
@@ -52,9 +52,13 @@ _ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Provider → answers that it can give; those of the empty name all can."""
 
-_STOPS: Final = ("break", "close", "cancel", "abort")
-_HELD: Final = "long:60"
-"""The answer of those streams in which an event is held back."""
+_STOPS: Final = ("break", "close", "cancel", "abort", "timeout", "limit")
+_BY_EVENT: Final = ("pass", "reprint", "translate")
+"""Gateways that send each event at once."""
+_APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", *STUCK, *SEVERED))
+"""Faults that are not tried beside another."""
+_HELD: Final = ("long:60", "heavy")
+"""The answers of those streams in which an event is held back."""
 _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
     "skips_unreadable": {"faults": (Fault("source", "malform"),)},
     "forgets_last": {},
@@ -117,7 +121,7 @@ def reduced(seed: int = 0) -> list[Scenario]:
 def features(scenario: Scenario) -> set[str]:
     """What a stream tries, so that a small selection can be held to leave nothing out."""
     named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
-    single = ("provider", "gateway", "client", "stop", "setup", "stamp", "parser")
+    single = ("provider", "gateway", "client", "stop", "pace", "setup", "stamp", "parser")
     return {*named, *(f"{name} {getattr(scenario, name)}" for name in single)}
 
 
@@ -136,6 +140,7 @@ def healthy() -> Iterator[Scenario]:
         for answer in ("plain", "tools", "unicode"):
             yield Scenario(provider, answer, setup="gateway")
         yield Scenario(provider, gateway="read_on")
+        yield from _slow(provider)
         for gateway in GATEWAYS[1:]:
             for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
                 yield from (Scenario(provider, answer, gateway, client) for client in _clients(provider, gateway))
@@ -151,9 +156,29 @@ def faulty() -> Iterator[Scenario]:
         yield from _defects(provider)
         yield from _covered(provider)
         yield from (
-            Scenario(provider, _HELD, faults=(Fault(who, "hold", "first"),)) for who in ("gateway", "transport")
+            Scenario(provider, "long:60", faults=(Fault(who, "hold", "first"),)) for who in ("gateway", "transport")
         )
         yield from (Scenario(provider, "long:60", "read_on", stop=stop) for stop in ("cancel", "break"))
+        yield from _stuck(provider)
+        yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in _slow(provider))
+
+
+def _slow(provider: str) -> Iterator[Scenario]:
+    """A slow application, so that everybody before it has to wait."""
+    if provider == "gemini_array":  # one value, that the bench's own reader takes byte by byte
+        return
+    for gateway in _BY_EVENT:
+        for client in _clients(provider, gateway):
+            yield Scenario(provider, "heavy", gateway, client, pace="slow")
+    yield from (Scenario(provider, "heavy", stop=stop, pace="slow") for stop in _STOPS)
+
+
+def _stuck(provider: str) -> Iterator[Scenario]:
+    """Somebody stands still until the client has waited enough."""
+    for fault in (Fault("source", "silent"), Fault("gateway", "stick"), Fault("transport", "stick")):
+        for gateway in _BY_EVENT:
+            for client in _clients(provider, gateway):
+                yield Scenario(provider, "long:60", gateway, client, (fault,), "timeout")
 
 
 def _alone(provider: str, fault: Fault) -> Iterator[Scenario]:
@@ -195,9 +220,7 @@ def _covered(provider: str) -> Iterator[Scenario]:
 def pairs(seed: int) -> Iterator[Scenario]:
     """Two faults at once, in different components."""
     chance = random.Random(seed)
-    known = [
-        fault for fault in faults() if fault.how not in ("timeout", "reset", "raise", "break", "terminate", "hold")
-    ]
+    known = [fault for fault in faults() if fault.how not in _APART]
     for _ in range(400):
         first, second = chance.sample(known, 2)
         if first.component == second.component or (_ends(first) and _ends(second)):
@@ -259,6 +282,10 @@ def possible(scenario: Scenario) -> bool:
 
 
 def _has_place(scenario: Scenario, fault: Fault) -> bool:
+    if fault.how in STUCK and scenario.stop != "timeout":
+        return False
+    if fault.how in SEVERED and scenario.gateway not in _BY_EVENT:
+        return False
     body = events(scenario.provider, scenario.answer)
     if fault.component == "source":
         place(scenario.provider, body, fault.where)
@@ -283,7 +310,7 @@ def _source_can(scenario: Scenario, fault: Fault) -> bool:
 
 
 def _component_can(scenario: Scenario, fault: Fault) -> bool:
-    if fault.how == "hold" and (scenario.answer != _HELD or scenario.gateway != "pass" or len(scenario.faults) > 1):
+    if fault.how == "hold" and (scenario.answer not in _HELD or scenario.gateway != "pass" or scenario.stop):
         return False
     sdk = scenario.client != "httpx"
     if fault.component == "gateway":

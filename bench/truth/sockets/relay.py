@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import Mapping
+from typing import Final
 
 from bench.truth.labels import Deed
 
 from . import http1
 from .acts import Event
 from .bodies import FRAMING, PLAIN, Framer, Splitter
-from .faults import HOLD_SECONDS, Injector, generic
+from .faults import HOLD_SECONDS, SEVERED, Injector, generic
 from .readers import acts_of
 from .scenario import Notebook, place
 from .upstream import altered
 from .works import honest, invented
 from .writers import dumps
+
+NARROW: Final = 1 << 15
+"""Bytes that fit into a narrow way."""
 
 
 class Connection:
@@ -29,6 +34,8 @@ class Connection:
         """Nothing more is handed on."""
         self.end = "eof"
         """eof, break (no last chunk), reset."""
+        self.severed = False
+        """The connection to the gateway breaks, too, and it may have more to send."""
         self._notes, self._writer, self._out = notes, writer, scenario.out
         self._splitter = Splitter(FRAMING[scenario.out])
         self._fault = scenario.fault("transport")
@@ -50,8 +57,7 @@ class Connection:
             return
         for event, pieces in made:
             if event is self._held:
-                await asyncio.sleep(HOLD_SECONDS)
-                self._notes.left.set()
+                await held(self._notes)
             for piece in pieces:
                 await self._send(piece)
 
@@ -68,7 +74,8 @@ class Connection:
     def _passing(self, event: Event) -> list[bytes]:
         if event.comment:
             return [] if self.over else [event.raw]
-        self._notes.came("transport", [_token(self._notes, event)])
+        if not self._notes.scenario.severed:
+            self._notes.came("transport", [in_transit(self._notes, event)])
         if self.over:
             return []
         position, self._count = self._count, self._count + 1
@@ -88,7 +95,7 @@ class Connection:
 
     def _by_hand(self, event: Event, position: int) -> list[bytes]:
         how = self._fault.how if self._fault is not None else ""
-        if how == "hold":
+        if how in ("hold", "stick"):
             self._held = event
             self._notes.did(Deed("transport", "delay", (position,)))
             return [out.raw for out in self._noted([event])]
@@ -96,7 +103,8 @@ class Connection:
             self._glued = event
             return [event.raw[:-1]]
         self._notes.did(Deed("transport", "cut", (position,)))
-        self._stop(how, how if how in ("break", "reset") else "eof")
+        self.severed = how in SEVERED
+        self._stop(how, _ENDS.get(how, "eof"))
         return [event.raw[: len(event.raw) // 2]] if how == "cut_inside" else []
 
     def _stop(self, how: str, end: str) -> None:
@@ -105,7 +113,7 @@ class Connection:
 
     def _noted(self, made: list[Event]) -> list[Event]:
         for event in made:
-            self._notes.went("transport", [_token(self._notes, event)])
+            self._notes.went("transport", [in_transit(self._notes, event)])
             self._notes.out("transport", event)
         return made
 
@@ -136,7 +144,20 @@ def _unnumbered(event: Event) -> Event:
     return event._replace(data=dumps(value))
 
 
-def _token(notes: Notebook, event: Event) -> str:
+_ENDS: Final = {"break": "break", "reset": "reset", "sever": "break", "sever_reset": "reset"}
+"""How a connection is ended by the fault; all others end the body as if in order."""
+
+
+async def held(notes: Notebook) -> None:
+    """Keep an event: for a while, or until one is told that the client has gone."""
+    if notes.scenario.stuck is not None:
+        await asyncio.sleep(http1.WAIT_SECONDS)
+        return
+    await asyncio.sleep(HOLD_SECONDS)
+    notes.left.set()
+
+
+def in_transit(notes: Notebook, event: Event) -> str:
     """What can be told apart of an event in transit: its bytes; with its number, where it has one."""
     if notes.scenario.stamp:
         return event.raw.strip().decode(errors="replace")
@@ -153,6 +174,8 @@ async def _relay(notes: Notebook, gateway: asyncio.StreamReader, writer: asyncio
     try:
         async for data in http1.chunks(gateway):
             await connection.pass_on(data)
+            if connection.severed:
+                break
     except asyncio.IncompleteReadError:
         connection.end = "break" if connection.end == "eof" and not connection.over else connection.end
     await connection.finish()
@@ -175,19 +198,39 @@ async def _connected(
 ) -> None:
     head = await http1.read_head(reader)
     body = await reader.readexactly(head.length)
-    gateway, out = await asyncio.open_connection("127.0.0.1", port)
+    notes = notebooks[head.key]
+    gateway, out = await _towards(notes, port, writer)
     out.write(head.raw + body)
-    passing = asyncio.create_task(_relay(notebooks[head.key], gateway, writer))
+    passing = asyncio.create_task(_relay(notes, gateway, writer))
     leaving = asyncio.create_task(reader.read())
     try:
         await asyncio.wait((passing, leaving), return_when=asyncio.FIRST_COMPLETED)
         if passing.done():
             await _end(passing.result(), writer)
+            if notes.scenario.severed and passing.result().end == "reset":
+                http1.reset(out)
     finally:
         passing.cancel()
         leaving.cancel()
         await asyncio.gather(passing, leaving, return_exceptions=True)
         out.close()
+        if notes.scenario.severed:
+            notes.left.set()
+
+
+async def _towards(
+    notes: Notebook, port: int, client: asyncio.StreamWriter
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the gateway; a narrow one on both sides where the application is to be slow."""
+    if notes.scenario.pace != "slow":
+        return await asyncio.open_connection("127.0.0.1", port)
+    client.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, NARROW)
+    client.transport.set_write_buffer_limits(high=NARROW)
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+    return await asyncio.open_connection(sock=sock, limit=NARROW)
 
 
 async def _end(connection: Connection, writer: asyncio.StreamWriter) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 import uvicorn
 
-from bench.truth.labels import Trial
+from bench.truth.labels import Passage, Trial
 from streamwitness import runtime
 from streamwitness.blocks import Block
 from streamwitness.recorder import Recorder
@@ -28,19 +31,24 @@ T = TypeVar("T")
 AT_ONCE: Final = 24
 """Streams that run side by side."""
 
+_WARM: Final = {"httpx": "ollama", **clients.FORMATS}
+"""Client → what it reads before all others begin."""
+
 STAMPED: Final = "stamped"
 """Paths of streams that may be numbered begin with this."""
 
 
 def run(selection: Iterable[Scenario]) -> Iterator[Trial]:
     """Run each scenario once over real sockets. A scenario that cannot be run as described raises BenchError."""
-    scenarios = iter(selection)
+    notebooks = (Notebook(_key(scenario, number), scenario) for number, scenario in enumerate(selection))
     with _loop() as loop, _world(loop) as world:
-        number = 0
-        while batch := list(islice(scenarios, AT_ONCE)):
-            notebooks = [Notebook(_key(scenario, number + i), scenario) for i, scenario in enumerate(batch)]
-            number += len(batch)
-            yield from loop(world.play(notebooks))
+        for client, provider in _WARM.items():  # an SDK builds its classes at its first answer, while all others wait
+            loop(world.play(Notebook(client, Scenario(provider, client=client))))
+        begun = deque(loop.begin(world.play(notes)) for notes in islice(notebooks, AT_ONCE))
+        while begun:
+            trial = begun.popleft().result()
+            begun.extend(loop.begin(world.play(notes)) for notes in islice(notebooks, 1))
+            yield trial
 
 
 class BenchError(RuntimeError):
@@ -105,7 +113,9 @@ class World:
         self._serving = asyncio.create_task(self._server.serve())
         if not await http1.until(lambda: self._server.started):
             raise BenchError("the gateway did not start")
-        port = self._server.servers[0].sockets[0].getsockname()[1]
+        listening = self._server.servers[0].sockets[0]
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, relay.NARROW)  # that of each connection, too
+        port = listening.getsockname()[1]
         self._relay = await relay.serve(self._notebooks, port)
         self.origin = _origin(self._relay)
         self._clients = clients.Clients(self.origin)
@@ -121,17 +131,19 @@ class World:
         await self._relay.wait_closed()
         await self._provider.wait_closed()
 
-    async def play(self, notebooks: Sequence[Notebook]) -> list[Trial]:
-        """Run some streams side by side."""
-        self._notebooks.update((notes.key, notes) for notes in notebooks)
+    async def play(self, notes: Notebook) -> Trial:
+        """Run a stream, beside others."""
+        self._notebooks[notes.key] = notes
         try:
-            return list(await asyncio.gather(*map(self._play, notebooks)))
+            return await self._play(notes)
         finally:
-            for notes in notebooks:
-                del self._notebooks[notes.key]
+            del self._notebooks[notes.key]
 
     async def _play(self, notes: Notebook) -> Trial:
-        await asyncio.wait_for(clients.read(self._clients, notes), http1.WAIT_SECONDS * 2)
+        try:
+            await asyncio.wait_for(clients.read(self._clients, notes), http1.WAIT_SECONDS * 2)
+        except TimeoutError as error:
+            raise BenchError(f"{notes.scenario.name}: the client does not come to an end") from error
         points = expected(notes)
         if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
             await _collected(lambda: points <= self._sink.closed(notes.stream))
@@ -141,10 +153,17 @@ class World:
         scenario = notes.scenario
         return Trial(
             name=scenario.name, provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
-            deeds=tuple(notes.deeds), passages=notes.passages(COMPONENTS),
+            deeds=tuple(notes.deeds), passages=_passages(notes),
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
             notes=frozenset(notes.notes),
         )  # fmt: skip
+
+
+def _passages(notes: Notebook) -> tuple[Passage, ...]:
+    if notes.scenario.severed:
+        notes.came("transport", notes.sent)
+        notes.stopped.add("gateway")
+    return notes.passages(COMPONENTS)
 
 
 async def _collected(over: Callable[[], bool]) -> None:
@@ -179,7 +198,11 @@ class _Loop:
         self._thread.start()
 
     def __call__(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self.begin(work).result()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Have it done beside others."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
         self(self._finish())

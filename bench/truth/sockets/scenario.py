@@ -13,7 +13,7 @@ from streamwitness.semconv import COMPONENTS, Component
 
 from .acts import CONTENT, Act, Event, answer
 from .bodies import PLAIN, Style
-from .faults import Fault
+from .faults import SEVERED, STUCK, Fault
 from .readers import acts_of
 from .writers import Anthropic, Gemini, Ollama, OpenAIChat, Responses, Writer
 
@@ -38,7 +38,9 @@ class Scenario:
     client: str = "httpx"
     faults: tuple[Fault, ...] = ()
     stop: str = ""
-    """What the client does by itself: break, cancel, timeout, close, abort; empty: it reads to the end."""
+    """What the client does by itself: break, cancel, timeout, limit, close, abort; empty: it reads to the end."""
+    pace: str = ""
+    """`slow`: the application takes long for one of the events, and the ways to it are narrow."""
     setup: str = "both"
     """Who is instrumented: both, no_ingress, client, gateway."""
     stamp: str = ""
@@ -51,18 +53,36 @@ class Scenario:
     def name(self) -> str:
         """Everything that differs from the plain stream, in one line."""
         parts = [self.provider, self.answer, self.gateway, self.client, *map(str, self.faults)]
-        extra = (self.stop, self.parser, self.stamp, "" if self.setup == "both" else self.setup, _styled(self.style))
+        extra = (
+            self.stop,
+            self.pace,
+            self.parser,
+            self.stamp,
+            "" if self.setup == "both" else self.setup,
+            _styled(self.style),
+        )
         return "/".join([*parts, *(part for part in extra if part)])
 
     @property
-    def waits(self) -> bool:
-        """Whether the provider waits in the midst of the answer until the client has stopped."""
+    def stops(self) -> bool:
+        """Whether the client stops by itself."""
         return bool(self.stop) or self.parser == "raises"
 
     @property
-    def holds(self) -> bool:
-        """Whether somebody holds an event back, and the provider waits in the midst until it is let go."""
-        return any(fault.how == "hold" for fault in self.faults)
+    def stuck(self) -> Fault | None:
+        """Where progress stops until the client has waited enough."""
+        return next((fault for fault in self.faults if fault.how in STUCK), None)
+
+    @property
+    def severed(self) -> bool:
+        """Whether the network breaks on both sides while the gateway still has more to send."""
+        return any(fault.how in SEVERED for fault in self.faults)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the provider waits in the midst of the answer until somebody has stopped, or let go of an event."""
+        held = self.severed or any(fault.how == "hold" for fault in self.faults)
+        return held or (self.stops and self.stuck is None)
 
     @property
     def out(self) -> str:
@@ -135,6 +155,8 @@ class Notebook:
     stream: str = ""
     read: int = 0
     """Events that the gateway has read."""
+    sent: list[str] = field(default_factory=list)
+    """Events that the gateway had handed to its server before it knew that its client had gone."""
     taken: int = 0
     """Events that the client's code was given."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -146,7 +168,7 @@ class Notebook:
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
-        if self.scenario.waits:
+        if self.scenario.stops:
             self.stopped.update(COMPONENTS)
 
     def did(self, deed: Deed) -> None:

@@ -24,6 +24,7 @@ _CLIENT: Final = {
     "client.close": "client_cancelled",
     "client.cancel": "client_cancelled",
     "client.timeout": "client_timeout",
+    "client.limit": "client_timeout",
     "client.abort": "client_reducer_abort",
     "parser.raise": "client_parser_abort",
 }
@@ -40,6 +41,8 @@ _SOURCE: Final = {
 
 _CLEAN: Final = frozenset(("transport.cut", "transport.cut_inside"))
 """Ends of the network that look like an end in order."""
+_BROKEN: Final = frozenset(("transport.break", "transport.reset", "transport.sever", "transport.sever_reset"))
+"""Those that do not."""
 
 
 def expected(notes: Notebook) -> frozenset[Point]:
@@ -54,6 +57,8 @@ def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
     ending, by = _ended(notes)
     either = {"completed"} if by == "source" and _finished(notes) else set()
+    if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
+        either.add("client_cancelled")
     return Ended(frozenset({ending} | either), by)
 
 
@@ -61,6 +66,8 @@ def _ended(notes: Notebook) -> tuple[str, str | None]:
     client = next((_CLIENT[end] for end in sorted(notes.ends) if end in _CLIENT), None)
     source = _source(notes)
     if client is not None:  # the provider waited for it: nothing was complete by then
+        if notes.scenario.stuck is not None:
+            return "stalled", notes.scenario.stuck.component
         return ("client_abandoned" if _lets_go(notes) else client), "client"
     if _whole(notes, "transport"):
         broken = source if source is not None and not _whole(notes, "source") else None
@@ -88,7 +95,7 @@ def _finished(notes: Notebook) -> bool:
 
 def _lets_go(notes: Notebook) -> bool:
     """Whether nobody closes what the client stops reading: google-genai's generators do not."""
-    return notes.scenario.client == "genai" and "client.cancel" not in notes.ends
+    return notes.scenario.client == "genai" and not notes.ends & {"client.cancel", "client.limit", "client.timeout"}
 
 
 def _arrived(notes: Notebook) -> bool:
@@ -98,7 +105,7 @@ def _arrived(notes: Notebook) -> bool:
     """
     out = notes.scenario.out
     kinds = {act.kind for event in _out(notes, "transport") for act in acts_of(out, event.data)}
-    broken = notes.ends & {"transport.break", "transport.reset"}
+    broken = notes.ends & _BROKEN
     return not broken and _whole(notes, "gateway") and bool(kinds & {"finish", "terminal"})
 
 

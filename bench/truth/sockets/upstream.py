@@ -23,7 +23,7 @@ _EVIDENT: Final = {
 }
 """(format, what was done) → the act where the format itself gives it away: it repeats the whole at its end."""
 
-_STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "error"))
+_STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "silent", "error"))
 
 _OTHER_ID: Final = (("chatcmpl-1", "chatcmpl-0"), ("msg_1", "msg_0"), ("resp_1", "resp_0"), ('"r1"', '"r0"'))
 """What a response is called, and what another one is."""
@@ -36,7 +36,7 @@ class Script:
         scenario = notes.scenario
         self._notes, self._provider = notes, scenario.provider
         self.end = "eof"
-        """eof, break (no last chunk), reset, timeout (nothing more comes)."""
+        """eof, break (no last chunk), reset, timeout and silent (nothing more comes)."""
         whole = events(scenario.provider, scenario.answer)
         fault = scenario.fault("source")
         if first:
@@ -44,7 +44,7 @@ class Script:
         else:
             self.events = list(whole) if fault is None else self._broken(whole, fault)
             self._note()
-        self.pause = len(whole) // 2 if (scenario.waits or scenario.holds) and not first else None
+        self.pause = len(whole) // 2 if scenario.waits and not first else None
         """Position at which the provider waits until somebody has stopped."""
 
     def _broken(self, whole: tuple[Event, ...], fault: Fault) -> list[Event]:
@@ -134,7 +134,7 @@ async def _end(script: Script, notes: Notebook, reader: asyncio.StreamReader, wr
         await http1.until(lambda: notes.read >= sent)  # what lies unread in a socket is lost with a RST
         http1.reset(writer_)
         return
-    elif script.end == "timeout":
+    elif script.end in ("timeout", "silent"):
         await asyncio.wait_for(reader.read(), http1.WAIT_SECONDS)  # until the gateway lets go
     await http1.close(writer_)
 

@@ -168,7 +168,7 @@ class Broken:
             return self._swallowing(event, position)
         if fault.how == "dedupe":
             return self._deduped(event, position)
-        if fault.how == "hold":
+        if fault.how in ("hold", "stick"):
             self.holding = position == self._at
             return [event]
         inside = self._at <= position < self._at + fault.length
@@ -250,7 +250,7 @@ class Broken:
         ending = ("terminal", "finish") if scenario.provider == "openai_responses" else ("terminal",)
         if any(act.kind in ending for act in acts_of(scenario.provider, event.data)):
             self._whole = True
-            if not scenario.waits:
+            if not scenario.stops:
                 self._notes.stopped.discard("gateway")
 
     def _did(self, act: str, *at: int) -> None:

@@ -1,0 +1,102 @@
+"""The application's loop around an answer: it applies each event, is slow where it is to be, and stops by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from .http1 import until
+from .reducers import Reducer
+from .scenario import Notebook, place
+from .works import honest
+
+TIMEOUT: Final = 30.0
+_IMPATIENT: Final = 1.5
+"""Seconds that a client waits which is to give up."""
+_STUCK: Final = 3.6
+"""Seconds that it waits where somebody is to be told to have stood still."""
+SLOW_SECONDS: Final = 2.4
+"""How long a slow application takes for one event: more than anybody else would be excused for."""
+
+_INSIDE: Final = ("break", "close", "abort")
+"""Stops that the application's loop makes; the others come from outside of it."""
+
+
+class Abort(Exception):
+    """The application's own code gives up."""
+
+
+def patience(notes: Notebook) -> float:
+    """How long the client waits for the next piece."""
+    if notes.scenario.stop != "timeout":
+        return TIMEOUT
+    return _STUCK if notes.scenario.stuck else _IMPATIENT
+
+
+async def use(notes: Notebook, body: Any, reducer: Reducer) -> None:
+    """Apply each event, and stop where the scenario says so."""
+    due = _due(notes)
+    stop = due if notes.scenario.stop in _INSIDE else -1
+    try:
+        async for event in body:
+            reducer.feed(event)
+            if notes.taken == due and notes.scenario.pace == "slow":
+                await asyncio.sleep(SLOW_SECONDS)
+            if notes.taken == stop:
+                await _stop(notes, body)
+                return
+        reducer.drain()
+    finally:
+        reducer.finish()
+
+
+async def _stop(notes: Notebook, body: Any) -> None:
+    stop = notes.scenario.stop
+    notes.ends.add(f"client.{stop}")
+    if stop == "abort":
+        raise Abort("the application's own code gives up")
+    if stop == "close":
+        closing = getattr(body, "aclose", None)
+        with suppress(RuntimeError):
+            await (closing() if closing is not None else body.close())
+
+
+async def cancelled(notes: Notebook, reading: Awaitable[None]) -> None:
+    """Cancel the reading task when it has had enough."""
+    task = asyncio.ensure_future(reading)
+    await until(lambda: notes.taken >= _due(notes) or task.done())
+    notes.ends.add("client.cancel")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def limited(notes: Notebook, reading: Awaitable[None]) -> None:
+    """Have a limit for the whole answer run out then."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None) as limit:
+            asked = asyncio.create_task(_run_out(notes, limit))
+            try:
+                await reading
+            finally:
+                asked.cancel()
+
+
+async def _run_out(notes: Notebook, limit: asyncio.Timeout) -> None:
+    await until(lambda: notes.taken >= _due(notes))
+    notes.ends.add("client.limit")
+    limit.reschedule(asyncio.get_running_loop().time())
+
+
+FROM_OUTSIDE: Final[dict[str, Callable[[Notebook, Awaitable[None]], Awaitable[None]]]] = {
+    "cancel": cancelled,
+    "limit": limited,
+}
+"""Stop → how somebody else than the loop makes it."""
+
+
+def _due(notes: Notebook) -> int:
+    """After how many events the client stops: before the place at which the provider waits."""
+    scenario = notes.scenario
+    return max(1, place(scenario.out, honest(scenario), "first") + 1)
