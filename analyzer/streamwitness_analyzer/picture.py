@@ -11,6 +11,8 @@ from .style import Style
 _TICK: Final = 10
 _UNREMARKABLE: Final = "oFcu"
 _LEGEND: Final = {
+    "F": "ends the answer",
+    "x": "not there",
     "m": "out of place",
     "r": "refused by the application",
     "u": "not read",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from streamwitness import semconv as sc
+
 from .picture import draw
 from .style import Style
 
@@ -17,7 +19,7 @@ _STATE: Final = {
     "corrected": "final, corrected",
     "failed": "not final",
 }
-_WHY: Final = ("seen", "missing", "cleared", "unknown")
+_MARGIN: Final = " " * 10
 _TELEMETRY: Final = {
     "lost_blocks": "records lost on the way",
     "conflicts": "witnesses set aside because they contradict themselves",
@@ -35,7 +37,7 @@ def render(document: Document, style: Style) -> str:
     lines = [_headline(document, style), *style.wrap(str(document["summary"])), *_limit(document, style)]
     lines += _pictures(document["points"], style)
     lines += _findings(document["findings"], style)
-    lines += _why(document["why"], style)
+    lines += _why(document, style)
     lines += _notes(document, style)
     lines += _about(document, style)
     return "\n".join(line.rstrip() for line in lines)
@@ -64,31 +66,61 @@ def _headline(document: Document, style: Style) -> str:
 def _pictures(points: Sequence[Document], style: Style) -> Iterator[str]:
     exchanges = [list(group) for _, group in groupby(points, key=lambda point: point["exchange"])]
     for group in exchanges:
-        if len(exchanges) > 1:
-            hop = group[0]["hop"]
-            yield f"Attempt {group[0]['attempt'] + 1}" + (f" at gateway {hop + 1}" if hop else "")
+        if title := _title(group[0], points):
+            yield title
         yield from draw(group, style)
 
 
+def _title(point: Document, every: Sequence[Document]) -> str:
+    """Which exchange it is, where there are several: the client's attempt, and the gateway in a row of them."""
+    attempt, gateway = (len({other[name] for other in every}) > 1 for name in ("attempt", "hop"))
+    said = ([f"attempt {point['attempt'] + 1}"] if attempt else []) + _gateway(point, every, gateway)
+    return ", ".join(said).capitalize()
+
+
+def _gateway(point: Document, every: Sequence[Document], several: bool) -> list[str]:
+    """Gateways are counted from the provider outwards."""
+    if not several:
+        return []
+    last = max(other["hop"] for other in every)
+    side = {0: " (next to the provider)", last: " (next to the client)"}.get(point["hop"], "")
+    return [f"gateway {point['hop'] + 1}{side}"]
+
+
 def _findings(findings: Sequence[Document], style: Style) -> Iterator[str]:
-    """Each finding in a sentence, where there are several; a single one is the headline."""
+    """Each finding with its evidence, where there are several; a single one is the headline."""
     if len(findings) < 2:
         return
     yield style.dress("Findings", "bold")
     for number, finding in enumerate(findings, start=1):
-        said = confidence_word(finding["confidence"])
-        sentence = f"{finding['sentence']} ({said})" if said else finding["sentence"]
-        yield from style.wrap(sentence, f" {number}  ", "    ")
+        said = ", ".join(word for word in (finding.get("short"), confidence_word(finding["confidence"])) if word)
+        yield from style.wrap(f"{said}: {finding['sentence']}", f" {number}  ", "    ")
+        yield from _evidence(finding["evidence"] | {"decided": _decided(finding)}, "    ", style)
 
 
-def _why(why: Document, style: Style) -> Iterator[str]:
-    rows = [(name, _joined(why.get(name))) for name in _WHY]
-    if not any(text for _, text in rows):
-        return
-    yield style.dress("Why", "bold")
-    for name, text in rows:
-        if text:
-            yield from style.wrap(text, f" {name:<7}  ", " " * 10)
+def _why(document: Document, style: Style) -> Iterator[str]:
+    """What proves a single finding or the ending, who is cleared, and each thing that stays unknown."""
+    why, found = document["why"], document["findings"]
+    lines = [] if len(found) > 1 else list(_evidence(why | {"decided": _decided(*found)}, " ", style))
+    if cleared := ", ".join(why["cleared"]):
+        lines += style.wrap(cleared, " cleared  ", _MARGIN)
+    for number, text in enumerate(why["unknown"]):
+        lines += style.wrap(text, _MARGIN if number else " unknown  ", _MARGIN)
+    if lines:
+        yield style.dress("Why", "bold")
+        yield from lines
+
+
+def _evidence(told: Document, margin: str, style: Style) -> Iterator[str]:
+    for name in ("seen", "missing", "decided"):
+        if told.get(name):
+            yield from style.wrap(str(told[name]), f"{margin}{name:<7}  ", margin + " " * 9)
+
+
+def _decided(*findings: Document) -> str:
+    """That the events' own numbers, not a comparison of contents, are what proves a finding."""
+    numbers = any(finding.get("proof", {}).get("case") == "by_number" for finding in findings)
+    return "by the numbers that the gateway gave its events; both points recorded them" if numbers else ""
 
 
 def _notes(document: Document, style: Style) -> Iterator[str]:
@@ -96,7 +128,8 @@ def _notes(document: Document, style: Style) -> Iterator[str]:
     telemetry = document["telemetry"]
     notes += [f"{words}: {telemetry[name]}" for name, words in _TELEMETRY.items() if telemetry.get(name)]
     if telemetry["missing_points"]:
-        notes.append(f"no complete record of: {_joined(telemetry['missing_points'])}")
+        missing = ", ".join(sc.POINT_LABELS.get(point, point) for point in telemetry["missing_points"])
+        notes.append(f"no complete record of: {missing}")
     if notes:
         yield style.dress("Notes", "bold")
     for note in notes:
@@ -116,7 +149,3 @@ def _about(document: Document, style: Style) -> Iterator[str]:
 def _named(label: Any) -> bool:
     """OpenTelemetry calls a process that nobody has named `unknown_service`, which is no news to anybody."""
     return bool(label) and not str(label).startswith("unknown_service")
-
-
-def _joined(value: Any) -> str:
-    return str(value or "") if isinstance(value, str) or value is None else ", ".join(map(str, value))

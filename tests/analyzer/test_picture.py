@@ -34,7 +34,8 @@ def test_the_ruler_stands_over_its_columns() -> None:
 def test_the_fault_is_shown_under_its_position(at: int) -> None:
     """However long the stream, and wherever it is: the nearest number on the ruler leads to the column."""
     cells = "o" * at + "x" + "o" * (499 - at)
-    ruler, row = draw([point(cells)], Style(width=80))
+    ruler, row, legend = draw([point(cells)], Style(width=80))
+    assert legend.strip() == "✗ not there"
     assert len(row) <= 80
     column = row.index("✗")
     number = next(word for word in ruler.split() if abs(int(word) - at) <= 10)
@@ -91,7 +92,7 @@ def test_several_rows_of_one_point_are_numbered() -> None:
 @pytest.mark.parametrize("first", [0, 4, 10, 123])
 def test_an_exchange_that_goes_on_is_numbered_on(first: int) -> None:
     """The number over a column is the event's in the stream."""
-    ruler, row, _ = draw([point("o" * 24 + "x", first=first), point("o" * 25, first=first)], Style())
+    ruler, row, *_ = draw([point("o" * 24 + "x", first=first), point("o" * 25, first=first)], Style())
     start = row.index("●")
     for number in ruler.split():
         assert ruler.index(number) - start == int(number) - first

@@ -21,6 +21,12 @@ def point(name: str, label: str, cells: str, **changes: Any) -> dict[str, Any]:
     return values | changes
 
 
+def finding(kind: str, confidence: str, short: str, sentence: str, case: str = "totals") -> dict[str, Any]:
+    evidence = {"seen": f"what saw it ({kind})", "missing": f"what missed it ({kind})"}
+    said = {"kind": kind, "confidence": confidence, "short": short, "sentence": sentence}
+    return said | {"evidence": evidence, "proof": {"case": case}}
+
+
 def document(**changes: Any) -> dict[str, Any]:
     """The parser fault of the README."""
     whole, lost = "o" * 14 + "F", "o" * 12 + "xoF"
@@ -32,7 +38,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "headline": "THE CLIENT'S PARSER LOST 1 EVENT",
         "summary": "Answer ended normally (stop). 27 of 412 text bytes never reached the application.",
         "confidence": "certain",
-        "findings": [{"kind": "gap", "confidence": "certain", "sentence": "The parser lost event 12."}],
+        "findings": [finding("gap", "certain", "PARSER lost event 12", "The parser lost event 12.")],
         "points": [
             point("ingress", "gateway in", whole),
             point("egress", "gateway out", whole),
@@ -60,6 +66,7 @@ Answer ended normally (stop). 27 of 412 text bytes never reached the application
  client received  15  ●●●●●●●●●●●●●●◆
  client parsed    14  ●●●●●●●●●●●●✗●◆
  client applied   14  ●●●●●●●●●●●●✗●◆
+                      ◆ ends the answer  ✗ not there
 Why
  seen     client received event 12 whole; same digest as at gateway out
  missing  client parsed 11, then 13; raised nothing; its record is complete
@@ -91,6 +98,7 @@ Answer ended normally (stop). Nothing was lost, doubled or displaced.
                       0
  gateway out       3  ●●◆
  client parsed     3  ●●●
+                      ◆ ends the answer
 Why
  cleared  transport, parser
  unknown  loss inside the provider
@@ -101,8 +109,8 @@ Stream 71c00000000000000000000000000000; client httpx, provider openai"""
 def test_everything_else_that_can_be_said() -> None:
     """Corrected, several findings, two attempts, an own stop, lost records, notes."""
     findings = [
-        {"kind": "gap", "confidence": "certain", "sentence": "The gateway lost event 3."},
-        {"kind": "fabricated", "confidence": "narrowed", "sentence": "The gateway or the transport invented event 9."},
+        finding("gap", "certain", "GATEWAY lost event 3", "1 event never left the gateway.", "by_number"),
+        finding("fabricated", "narrowed", "GATEWAY or TRANSPORT invented event 9", "1 event reached the client."),
     ]
     telemetry = {
         "lost_blocks": 2, "missing_points": ["applied"], "conflicts": 0, "observer_faults": 0, "dropped_blocks": 0,
@@ -114,6 +122,7 @@ def test_everything_else_that_can_be_said() -> None:
             findings=findings,
             notes=[{"kind": "undelivered", "count": 3, "sentence": "3 events were under way when the client left."}],
             telemetry=telemetry,
+            why={"seen": "", "missing": "", "cleared": ["parser"], "unknown": ["one thing", "another"]},
             points=[
                 point("egress", "gateway out", "ooom", exchange="a"),
                 point("egress", "gateway out", "oooo", exchange="b", attempt=1),
@@ -134,14 +143,45 @@ def test_everything_else_that_can_be_said() -> None:
         " client received   4  ●●·+  cancelled, records missing",
         "                      · not read  + one too many",
         "Findings",
-        " 1  The gateway lost event 3. (proven)",
-        " 2  The gateway or the transport invented event 9. (narrowed)",
-        *DAMAGED.splitlines()[8:13],
+        " 1  GATEWAY lost event 3, proven: 1 event never left the gateway.",
+        "    seen     what saw it (gap)",
+        "    missing  what missed it (gap)",
+        "    decided  by the numbers that the gateway gave its events; both points recorded them",
+        " 2  GATEWAY or TRANSPORT invented event 9, narrowed: 1 event reached the client.",
+        "    seen     what saw it (fabricated)",
+        "    missing  what missed it (fabricated)",
+        "Why",
+        " cleared  parser",
+        " unknown  one thing",
+        "          another",
         "Notes",
         " - 3 events were under way when the client left.",
         " - records lost on the way: 2",
-        " - no complete record of: applied",
+        " - no complete record of: client applied",
         "Stream 71c00000000000000000000000000000; client httpx, provider openai",
+    ]
+
+
+def test_gateways_in_a_row_are_told_apart() -> None:
+    """Counted from the provider outwards, with which is next to the client; a single attempt is not counted."""
+    gateways = [
+        point("egress", "gateway out", "oF", exchange=str(hop), hop=hop) | {"label": f"gateway {hop}"}
+        for hop in range(3)
+    ]
+    lines = render(document(points=gateways), Style()).splitlines()
+    assert [line for line in lines if line.startswith("Gateway")] == [
+        "Gateway 1 (next to the provider)", "Gateway 2", "Gateway 3 (next to the client)",
+    ]  # fmt: skip
+    again = [point("wire", "client received", "oF", exchange=str(n), attempt=n, hop=n) for n in range(2)]
+    assert "Attempt 2, gateway 2 (next to the client)" in render(document(points=again), Style()).splitlines()
+
+
+def test_numbers_that_decided_are_told() -> None:
+    """Of a single finding, too: in one line, below what was seen and missing."""
+    numbered = [finding("gap", "certain", "TRANSPORT lost event 12", "1 event never reached the client.", "by_number")]
+    assert render(document(findings=numbered), Style()).splitlines()[10:13] == [
+        *DAMAGED.splitlines()[10:12],
+        " decided  by the numbers that the gateway gave its events; both points recorded them",
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from streamwitness import semconv as sc
 from streamwitness.cli import build_parser, discover
 from streamwitness.runtime import ClientSettings
+from streamwitness.semconv import Point
 from streamwitness.settings import Option, options
 from streamwitness_analyzer.counting import METRICS
 from streamwitness_analyzer.judge import endings, words
@@ -95,11 +96,21 @@ def _classes() -> str:
 
 def _kinds() -> str:
     rows = [(f"`{kind}`", *(_kind(kind) if kind in words.VERBS else ("–", "not concluded yet"))) for kind in KINDS]
-    return table(("kind", "what the component did", "the sentence"), rows)
+    return table(("kind", "what the component did", "the sentence, here of two points on the way"), rows)
 
 
 def _kind(kind: str) -> tuple[str, str]:
-    return " … ".join(words.VERBS[kind]), words.EXPLAINED[kind]
+    had, came = _BETWEEN.get(kind, ("egress", "wire"))
+    blanks = {name: f"{{{name}}}" for name in ("count", "first", "it", "note")}
+    sentence = words.EXPLAINED[kind].format(**words.told_between(had, came), **blanks)
+    return " … ".join(words.VERBS[kind]), sentence[0].upper() + sentence[1:]
+
+
+_BETWEEN: Final[dict[str, tuple[Point, Point]]] = {
+    "delayed": ("ingress", "egress"),
+    "upstream_kept_running": ("ingress", "egress"),
+}
+"""Between which points the sentence of a kind is shown, where not on the way to the client."""
 
 
 def _notes() -> str:

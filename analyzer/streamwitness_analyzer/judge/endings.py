@@ -87,7 +87,7 @@ ROWS: Final = (
     # an error told inside the answer
     Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),
     Row("none", "none", "error", "upstream_error", None, "an error came; who made it was not seen"),
-    Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or behind it"),
+    Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or upstream of it"),
     Row("", "complete", "error", _BROKE, "transport", "the whole answer left the gateway, an error came instead"),
     Row("complete", "", "error", "gateway_error", "gateway", "the upstream was complete, the gateway erred"),
     Row("cut broken", "", "error", "upstream_truncated", "source", "the upstream broke off, the gateway said so"),
@@ -110,7 +110,7 @@ ROWS: Final = (
     # the body was not what it was announced as: the component before the first point that saw it so
     Row("misframed", "error eof misframed none", "misframed eof", _BROKE, "source", _NOT_AS_DUE),
     Row("complete stopped", "misframed", "", _BROKE, "gateway", "the gateway broke a body that was in order"),
-    Row("none", "misframed", "", _BROKE, None, f"{_NOT_AS_ANNOUNCED}, at the gateway or behind it"),
+    Row("none", "misframed", "", _BROKE, None, f"{_NOT_AS_ANNOUNCED}, at the gateway or upstream of it"),
     Row("", "complete eof disconnected", "misframed", _BROKE, "transport", "it left the gateway in order"),
     Row("none complete stopped", "none", "misframed", _BROKE, None, f"{_NOT_AS_ANNOUNCED}; whose doing was not seen"),
     # a clean end at the client, before the answer was complete
@@ -135,7 +135,7 @@ ROWS: Final = (
     Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),
     Row("stopped", "eof", "", "gateway_truncated", "gateway", "the gateway stopped reading and ended it"),
     Row("none", "error", "", "upstream_error", None, "an error left the gateway; whose was not seen"),
-    Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or behind it"),
+    Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or upstream of it"),
     # no gateway record of an end
     Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
     Row("complete stopped", "none", "eof", "gateway_truncated", None, "it ended early, at the gateway or behind it"),

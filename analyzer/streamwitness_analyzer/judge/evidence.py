@@ -20,6 +20,8 @@ SAW: Final[dict[Point, str]] = {
 }
 """What a point's record says happened there."""
 
+_STRETCHES: Final = frozenset(("reorder", "mismatch"))
+"""Kinds that are about a stretch of events, not about some of it."""
 _CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
 
 
@@ -35,7 +37,7 @@ def evidence(
         return _another_text(change, seen, missing)
     if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
         return _added(change, sequence, about, seen, missing)
-    place = words.where(sequence, about)
+    place = _place(change, sequence, about)
     whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
     same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
     return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": _missing(change, sequence, about, missing)}
@@ -55,11 +57,19 @@ def evidence_of_one(change: Change, sequence: Span, record: Record) -> dict[str,
     return {"seen": f"{saw} {place}{what}{told}", "missing": by_itself}
 
 
+def _place(change: Change, sequence: Span, about: bool) -> str:
+    """Which events; where that is not certain, how many and near which."""
+    if not about or (change.kind in _STRETCHES and sequence[0] < sequence[1]):
+        return words.where(sequence, False)
+    what = "the events" if change.kind in _STRETCHES else words.events(change.count)
+    return f"{what} {words.near(sequence)}"
+
+
 def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:
     saw, (first, last) = SAW[missing.point], sequence
     told = f"; {change.note}" if change.note else ""
     if change.note.startswith(("reported as", "rejected as")):
-        return f"client applied {words.where(sequence, about)} not; {change.note} by the application itself"
+        return f"client applied did not use {words.where(sequence, about)}; {change.note} by the application itself"
     if change.kind == "tail":
         what = f"{saw} nothing from event {first} on" if first else f"{saw} nothing"
     elif change.kind in _CHANGED:
@@ -79,10 +89,10 @@ def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: R
     more = (
         "never had it"
         if change.kind in ("fabricated", "malformed", "cross_stream")
-        else f"had {words.events(change.count)} less of it"
+        else f"had {words.events(change.count)} less"
     )
     unplaced = change.kind == "cross_stream" and not change.placed
-    place = words.events(change.count) + " more" if unplaced else words.where(sequence, about)
+    place = words.events(change.count) + " more" if unplaced else _place(change, sequence, about)
     return {
         "seen": f"{SAW[missing.point]} {place}{again}{told}",
         "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",

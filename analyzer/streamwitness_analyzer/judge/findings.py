@@ -64,12 +64,8 @@ class Finding:
     def sentence(self) -> str:
         """In plain language."""
         change = self._in_words
-        places = {
-            "seen": words.label(self.fault.seen.point),
-            "missing": words.label(self.fault.missing.point),
-            "first": str(self.sequence[0]),
-            "note": change.note,
-        }
+        places = words.told_between(self.fault.seen.point, self.fault.missing.point)
+        places |= {"first": str(self.sequence[0]), "note": change.note}
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if change.note.startswith(REFUSED_AS):
@@ -103,6 +99,7 @@ class Finding:
             "content_bytes": self.content_bytes,
             "evidence": dict(self.evidence),
             "proof": self._proof(),
+            "short": self.short,
             "sentence": self.sentence,
         }
 

@@ -53,7 +53,7 @@ def _in_short(row: Row, main: Path | None) -> str:
     cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost", "stalled")
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
-    return f"{text} after {last}" if cut and last is not None and last >= 0 else text
+    return f"{text} after event {last}" if cut and last is not None and last >= 0 else text
 
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
@@ -69,7 +69,7 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
     if found:
         return f"{first} {found[0].sentence}"
     if integrity != "intact":
-        return first
+        return f"{first} Whether anything was lost on the way is not proven." if row.ending else first
     return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
 
 
@@ -129,15 +129,15 @@ def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]
     """
     records = main.records if main else []
     if not records or not asked:
-        return [] if "source" in blamed else ["loss inside the provider"]
+        return [] if "source" in blamed else [_inside(["source"])]
     first, last = records[0].point, records[-1].point
     before = [c for c in COMPONENTS[: max(1, POINTS.index(first))] if c not in blamed]
     behind = [c for c in COMPONENTS[POINTS.index(last) :] if c not in blamed]
     unseen = [_inside(before)] if before else []
     if len(before) > 1:
-        unseen[0] += f" (no point before {words.label(first)})"
+        unseen[0] += f" (nothing is recorded before {words.label(first)})"
     if behind:
-        unseen.append(f"{_inside(behind)} (no point behind {words.label(last)})")
+        unseen.append(f"{_inside(behind)} (nothing is recorded behind {words.label(last)})")
     return unseen
 
 

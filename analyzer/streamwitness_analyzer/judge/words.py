@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from streamwitness.semconv import POINT_LABELS, Component
+from streamwitness.semconv import POINT_LABELS, Component, Point
 
 WHO: Final[dict[Component, str]] = {
     "source": "source",
@@ -37,40 +37,60 @@ VERBS: Final = {
 }
 """Kind → what was done, and to what; "" where that says it all."""
 
-EXPLAINED: Final = {
-    "gap": "{count} that {seen} had never came out at {missing}.",
-    "tail": "Everything from event {first} on, {count}, was there at {seen} and never came out at {missing}.",
-    "reorder": "The same events came out at {missing} in another order than at {seen}.",
-    "gap_or_late": "{count} that {seen} had did not come out at {missing} in time; lost or late cannot be told.",
-    "mismatch": "What came out at {missing} differs from {seen}; what exactly happened, a lost block hides.",
-    "duplicate": "{count} came out at {missing} more often than {seen} had it.",
-    "fabricated": "{count} came out at {missing} that {seen} never had.",
-    "extra": "{count} more came out at {missing} than {seen} had; copies or inventions cannot be told.",
-    "corrupt": "The bytes of {count} differ between {seen} and {missing}.",
-    "altered": "The content of {count} differs between {seen} and {missing}.",
-    "partial": "{count} was applied only in part.",
-    "misapplied": "Every event was applied, yet the text that the application kept is not the text that it was given.",
-    "cross_stream": "{count} of another stream came out at {missing}; {seen} had none.",
-    "malformed": "{count} came out at {missing} that nobody can read; all that {seen} had could be read.",
-    "after_terminal": "{count} came out at {missing} behind the end of the answer, where {seen} did not have them.",
-    "delayed": "{count} that {seen} had came out at {missing} late, and nothing was lost by it: {note}.",
-    "upstream_kept_running": "{count} more were read at {seen} after {missing} had lost its client; nobody got them.",
+HAD: Final[dict[Point, tuple[str, str]]] = {
+    "source": ("the provider", "sent"),
+    "ingress": ("the gateway", "read"),
+    "egress": ("the gateway", "sent"),
+    "wire": ("the client", "received"),
+    "parsed": ("the client's parser", "delivered"),
+    "applied": ("the application", "used"),
 }
-"""Kind → the sentence under it."""
+"""What a point had, as who did what."""
+
+CAME: Final[dict[Point, tuple[str, str, str]]] = {
+    "source": ("leave", "left", "the provider"),
+    "ingress": ("reach", "reached", "the gateway"),
+    "egress": ("leave", "left", "the gateway"),
+    "wire": ("reach", "reached", "the client"),
+    "parsed": ("come", "came", "out of the client's parser"),
+    "applied": ("take", "took", "effect in the application"),
+}
+"""How an event comes to a point: the verb, the verb for what is past, and where."""
+
+EXPLAINED: Final = {
+    "gap": "{count} that {had} never {came}.",
+    "tail": "Everything from event {first} on, {count}, never {came}, though {had} it.",
+    "reorder": "The same events {came} in another order than {had} them.",
+    "gap_or_late": "{count} that {had} did not {come} in time; whether lost or late cannot be told.",
+    "mismatch": "What {came} differs from what {had}; lost records hide what exactly happened.",
+    "duplicate": "{count} {came} more often than {had} {it}.",
+    "fabricated": "{count} {came} that {never_had}.",
+    "extra": "{count} more {came} than {had}; whether copied or invented cannot be told.",
+    "corrupt": "The bytes of {count} that {came} are not those that {had}.",
+    "altered": "The content of {count} that {came} is not what {had}.",
+    "partial": "The application took only a part of {count}.",
+    "misapplied": "Every event was applied, yet the text that the application kept is not the text that it was given.",
+    "cross_stream": "{count} of another stream {came}; {had} nothing of that stream.",
+    "malformed": "{count} {came} that nobody can read; all that {had} could be read.",
+    "after_terminal": "{count} {came} behind the end of the answer, where {had} none.",
+    "delayed": "{count} that {had} {came} late, and nothing was lost by it: {note}.",
+    "upstream_kept_running": "{had} {count} more after its client had gone; nobody got {it}.",
+}
+"""Kind → the sentence under it; `had` is what one point testifies, `came` what the other one does (`told_between`)."""
 
 REFUSED: Final = {
-    "gap": "The application's reducer refused {count}, and what it was given is as the first that saw it had it.",
-    "cross_stream": "The application's reducer refused {count} as another stream's, though it came with this one.",
+    "gap": "The application's reducer refused {count}, though what it was given is what the first point had.",
+    "cross_stream": "The application's reducer refused {count} as another stream's, though {it} came with this one.",
     "after_terminal": "The application's reducer refused {count} as coming behind the end of the answer.",
 }
 """The same where the application's own refusal is what is known."""
 
 BY_ITSELF: Final = {
-    "gap": "{count} never came at {missing}: the provider's own numbers leave them out, and {note}.",
-    "duplicate": "{count} came twice at {missing}, under the same numbers of the provider's own; {note}.",
-    "reorder": "{count} came at {missing} behind later numbers of the provider's own; {note}.",
-    "malformed": "{count} came broken at {missing}: {note}.",
-    "after_terminal": "{count} with output came at {missing} behind the end of the answer, where no reader looks.",
+    "gap": "{count} never {came}: the provider's own numbers leave {it} out, and {note}.",
+    "duplicate": "{count} {came} twice, under the same numbers of the provider's own; {note}.",
+    "reorder": "{count} {came} behind later numbers of the provider's own; {note}.",
+    "malformed": "{count} {came} broken: {note}.",
+    "after_terminal": "{count} with output {came} behind the end of the answer, where no reader looks.",
 }
 """The same for a fault that one point's record proves by itself."""
 
@@ -99,7 +119,7 @@ ENDED: Final = {
 """Ending class → a few words for a list."""
 
 NOT_SEEN: Final = {
-    "upstream_truncated": "cut at the gateway or behind it",
+    "upstream_truncated": "cut at the gateway or upstream of it",
     "upstream_error": "an error came in the answer",
     "network_lost": "the connection broke",
     "protocol_violation": "the PROTOCOL was broken",
@@ -126,8 +146,8 @@ NOTES: Final = {
     "silent": "Before the client left, nothing came for {detail}.",
     "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
     "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
-    "odd_text": "{count} with a whole text of the provider's own that is not what its pieces add up to; filters and"
-    " many imitations make such, too.",
+    "odd_text": "{count} with the provider's own whole text, which is not what the pieces before add up to; filters"
+    " and many imitations do that, too.",
     "odd_order": "{count} stood where the provider's own format does not have them; by itself that costs no output.",
     "noise": "{count} held something else than the provider's format, and nothing that began as an event of it.",
     "recut": "The gateway cut the same content into other events.",
@@ -161,6 +181,12 @@ def where(span: Sequence[int] | None, about: bool) -> str:
     first, last = span
     text = f"event {first}" if first == last else f"events {first}–{last}"
     return f"about {text}" if about and first == last else text
+
+
+def near(span: Sequence[int]) -> str:
+    """The same for a place that is not certain: `near event 7`, `among events 3–5`."""
+    first, last = span
+    return f"near event {first}" if first == last else f"among events {first}–{last}"
 
 
 def suspects_called(suspects: Sequence[Component]) -> str:
@@ -200,8 +226,19 @@ def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact
     return f"{who} {verb}{what}".upper()
 
 
+def told_between(had: Point, came: Point) -> dict[str, str]:
+    """What stands in the sentence of a finding for the point that had something, and for the one it came to, or not."""
+    (who, did), (come, past, where_) = HAD[had], CAME[came]
+    return {
+        "had": f"{who} {did}",
+        "never_had": f"{who} never {did}",
+        "come": f"{come} {where_}",
+        "came": f"{past} {where_}",
+    }
+
+
 def explained_by_itself(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
-    """The same for a fault that one record proves; `words` holds `missing` and `note`."""
+    """The same for a fault that one record proves; `words` are those of `told_between`, and `note`."""
     return _counted(BY_ITSELF[kind], count, exact, words)
 
 
@@ -211,13 +248,13 @@ def explained_refusal(kind: str, count: int, exact: bool, words: Mapping[str, st
 
 
 def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
-    """The sentence of a finding; `words` holds `seen`, `missing` and `first`."""
+    """The sentence of a finding; `words` are those of `told_between`, `first` and `note`."""
     return _counted(EXPLAINED[kind], count, exact, words)
 
 
 def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
     number = events(count) if exact else f"at least {events(count)}"
-    text = sentence.format(count=number, **words)
+    text = sentence.format(count=number, it="it" if count == 1 else "them", **words)
     return text[0].upper() + text[1:]
 
 

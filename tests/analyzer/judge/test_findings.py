@@ -86,7 +86,7 @@ def test_an_end_that_repeats_itself_is_not_said_to_be_lost_as_a_whole() -> None:
     verdict = hop(equal, without(equal, 4))
     assert verdict["findings"][0]["kind"] == "tail"
     assert verdict["short"].endswith("TRANSPORT lost 1 of events 1–10")
-    assert verdict["findings"][0]["sentence"].startswith("1 event that gateway out had never came out")
+    assert verdict["findings"][0]["sentence"].startswith("1 event that the gateway sent never reached")
 
 
 def test_every_case_is_explained() -> None:

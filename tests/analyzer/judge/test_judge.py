@@ -106,7 +106,7 @@ CASES = {
     "finish without terminator": Case(seen(ANSWER[:-1]), counts=(14, 14)),
     "empty answer": Case(seen(answer([])), counts=(3, 3)),
     "provider cut": Case(
-        seen(CUT), "upstream_truncated", "source", counts=(9, 9), short="SOURCE cut after 8",
+        seen(CUT), "upstream_truncated", "source", counts=(9, 9), short="SOURCE cut after event 8",
     ),
     "provider error": Case(
         path(ERRED, ERRED, ERRED, ERRED, used(ERRED[:6]), **ended("stopped_at_terminal")),
@@ -126,12 +126,12 @@ CASES = {
     ),
     "gateway invents the end": Case(
         sent(CUT, [*CUT, DONE], **ended("stopped_at_terminal")), "upstream_truncated", "source", "damaged",
-        [("fabricated", "gateway", [9, 9])], (9, 10), "SOURCE cut after 8; GATEWAY invented event 9",
+        [("fabricated", "gateway", [9, 9])], (9, 10), "SOURCE cut after event 8; GATEWAY invented event 9",
     ),
     "second upstream": Case(failed_over(), notes=("superseded",)),
     "network reset": Case(
         network_reset(), "network_lost", "transport", "damaged",
-        [("tail", "transport", [6, 8])], (15, 6), "NETWORK lost after 5; TRANSPORT lost the end from event 6",
+        [("tail", "transport", [6, 8])], (15, 6), "NETWORK lost after event 5; TRANSPORT lost the end from event 6",
     ),
     "parser loses": Case(
         parser_lost(), integrity="damaged",
@@ -176,13 +176,13 @@ def test_verdict_is_json(name: str) -> None:
     [
         (
             path(None, ANSWER, ANSWER, handed_on(ANSWER), used(handed_on(ANSWER))),
-            ["loss inside the provider or gateway (no point before gateway out)"],
+            ["loss inside the provider or gateway (nothing is recorded before gateway out)"],
         ),
         (
             path(None, None, ANSWER),
             [
-                "loss inside the provider, gateway or transport (no point before client received)",
-                "loss inside the parser or reducer (no point behind client received)",
+                "loss inside the provider, gateway or transport (nothing is recorded before client received)",
+                "loss inside the parser or reducer (nothing is recorded behind client received)",
             ],
         ),
     ],

@@ -85,7 +85,8 @@ def test_an_event_that_another_stream_had_handed_on() -> None:
     assert told(verdict) == [("cross_stream", ["reducer"], "certain", 2)]
     assert verdict["integrity"] == "damaged"
     assert verdict["findings"][0]["sentence"] == (
-        "2 events of another stream came out at client applied; client parsed had none."
+        "2 events of another stream took effect in the application; "
+        "the client's parser delivered nothing of that stream."
     )
 
 

@@ -194,7 +194,7 @@ def test_output_of_a_block_that_was_never_begun() -> None:
     verdict = through(blocks(start=False, stop=True), **MESSAGES)
     assert told(verdict) == [("malformed", ("source",), "certain", 3, (2, 4))]
     assert not verdict["findings"][0]["exact"]
-    assert verdict["findings"][0]["sentence"].startswith("At least 3 events came broken at gateway in: they belong to")
+    assert verdict["findings"][0]["sentence"].startswith("At least 3 events reached the gateway broken: they belong to")
 
 
 def test_a_server_that_has_no_blocks_loses_nothing_by_that() -> None:

@@ -40,7 +40,7 @@ def test_a_gateway_that_sends_all_at_the_end_held_all_but_the_newest(cut: int) -
     finding = judge(blocks, settled=True)["findings"][0]
     assert (finding["confidence"], finding["proof"]["case"]) == ("certain", "by_time")
     assert "held for 9.1 s" in finding["sentence"]
-    assert "came out at gateway out late" in finding["sentence"]
+    assert "left the gateway late" in finding["sentence"]
 
 
 def test_it_damages_nothing() -> None:
