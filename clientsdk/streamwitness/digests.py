@@ -28,6 +28,9 @@ def _sized(text: bytes) -> bytes:
 
 
 _EMPTY: Final = _sized(b"")
+_FINISHES: Final = {"": _EMPTY, "tool_calls": _sized(b"stop")}
+"""Finish → what of it is digested, where not its own word: that a tool is wanted several providers do not say in the
+event that ends an answer, so that it hangs on the calls before it, and these have digests of their own."""
 
 
 def _row_values(digests: Sequence[bytes]) -> list[int]:
@@ -69,7 +72,7 @@ class Digester:
             state = new_state()
             for slot, part, content, finish in pieces:
                 head = heads.get((slot, part)) or self._head(slot, part)
-                state.update(head + _u32(len(content)) + content + (_sized(finish.encode()) if finish else _EMPTY))
+                state.update(head + _u32(len(content)) + content + (_FINISHES.get(finish) or _sized(finish.encode())))
             digests.append(state.digest())
         return _row_values(digests)
 

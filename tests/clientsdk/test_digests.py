@@ -9,6 +9,7 @@ import pytest
 
 from streamwitness.digests import Contents, Digester
 from streamwitness.events import Piece
+from streamwitness.providers import profile
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "digests" / "digests.json").read_text())
 
@@ -61,3 +62,30 @@ def test_a_character_that_is_told_in_halves(text: str, cut: tuple[int, ...], bat
     for batch in [told] if batched else [[each] for each in told]:
         pieces.extend(batch)
     assert pieces.slots() == once.slots()
+
+
+CALL_AND_END = {
+    "ollama": (
+        '{"model":"m","message":{"tool_calls":[{"function":{"name":"f","arguments":{}}}]},"done":false}',
+        '{"model":"m","message":{"content":""},"done":true,"done_reason":"stop"}',
+    ),
+    "gemini": (
+        '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{}}}]}}]}',
+        '{"candidates":[{"content":{"parts":[]},"finishReason":"STOP"}]}',
+    ),
+    "openai_chat": (
+        '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}',
+        '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALL_AND_END)
+def test_a_finish_is_the_same_event_whether_or_not_the_calls_before_it_came(name: str) -> None:
+    """Where `stop` behind calls means that tools are wanted, a reader that lost the calls has the finish whole."""
+    call, end = (text.encode() for text in CALL_AND_END[name])
+    with_calls, without = profile(name), profile(name)
+    with_calls.read(b"", call)
+    digester = Digester(b"k")
+    assert digester.semantic(with_calls.read(b"", end).pieces) == digester.semantic(without.read(b"", end).pieces)
+    assert (with_calls.finish_reasons, without.finish_reasons) == (("tool_calls",), ("stop",))

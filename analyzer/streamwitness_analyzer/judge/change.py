@@ -34,7 +34,7 @@ CASES: Final[dict[Case, str]] = {
     "by_time": "the times of one process, by its own clock",
     "by_itself": "what one point read contradicts itself, whatever others saw",
     "by_rows": "what single rows say of their events",
-    "envelope": "the counts of terminators, finishes or errors differ",
+    "envelope": "the counts of terminators, finishes or errors differ, or what a finish says",
 }
 """What can prove a fault (docs/design.md §7.2 rule 2) → how."""
 

@@ -10,13 +10,21 @@ from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
 
-from .change import LOSSES, Hop
-from .parts import all_slots, may_go_on_behind_terminal, parts_of, same_slots, stopped_within_an_event
+from .change import LOSSES, Change, Hop, Proof, faulty
+from .parts import (
+    all_slots,
+    may_go_on_behind_terminal,
+    parts_of,
+    positions_with,
+    same_slots,
+    stopped_within_an_event,
+)
 from .places import judge_views
 from .records import Record
 from .view import View
 
 _END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
+_OTHER_FINISH: Final = "why it ended came out as something else"
 _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
 
 
@@ -24,6 +32,8 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser (`before`: at the client, or as it left the gateway) → what it handed on."""
     a, b = View(before, "semantic"), View(after, "semantic")
     hop = judge_views(a, b, peer=peer)
+    if hop.status == "intact" and a.closed and b.closed and peer:
+        return _with_finish(hop, before, after)
     if hop.status != "faulty":
         return hop
     if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
@@ -36,6 +46,17 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     if not after.delivers and not told and (more or _new_pieces(a, b)):
         return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
     return hop
+
+
+def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
+    """A finish that came out as another one under the same digest, which does not tell whether tools are wanted."""
+    same_calls = before.part("tool_start") == after.part("tool_start")
+    if not _ended_otherwise(before, after) or not same_calls or may_go_on_behind_terminal(before):
+        return hop
+    places = positions_with(before, FINISH)
+    span = (places[0], places[-1]) if places else (0, before.events - 1)
+    change = Change("altered", 1, len(places) == 1, "before", span, span, len(places) == 1, note=_OTHER_FINISH)
+    return faulty([change], Proof("envelope"), prefix=hop.prefix)
 
 
 def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:

@@ -195,6 +195,16 @@ def test_equal_texts_do_not_hide_a_finish_that_came_out_as_another(delivers: int
     assert parsed_as(ANSWER, [*handed_on(ANSWER)[:4], Event(900), *handed_on(ANSWER)[6:]])["integrity"] == "intact"
 
 
+def test_a_finish_that_wants_tools_no_more_is_another_one() -> None:
+    """The digest of a finish does not tell `tool_calls` from `stop`, what is told with it does."""
+    handed = handed_on(ANSWER)
+    finding = parsed_as(ANSWER, handed, finish="tool_calls", delivers=DELIVERED_BY_SDK)["findings"][0]
+    assert (finding["kind"], finding["count"], finding["suspects"], finding["sequence"]) == (
+        "altered", 1, ["parser"], [21, 21],
+    )  # fmt: skip
+    assert parsed_as(ANSWER, handed, delivers=DELIVERED_BY_SDK)["integrity"] == "intact"
+
+
 @pytest.mark.parametrize("behind", [Event(parts=PART["ping"]), Event(parts=PART["terminal"])], ids=["ping", "terminal"])
 def test_what_follows_the_terminator_does_not_excuse_a_finish_lost_before_it(behind: Event) -> None:
     """Only what stands behind the terminator nobody has to hand on, and nobody may hand on a finish twice."""
