@@ -122,6 +122,13 @@ class Trial:
     blocks: list[Block]
     points: frozenset[Point]
     notes: frozenset[str] = field(default_factory=frozenset)
+    doubtful: frozenset[Point] = field(default_factory=frozenset)
+    """Points whose records nobody vouches for: nothing that rests on one of them is certain."""
+
+    @property
+    def honest(self) -> bool:
+        """Whether every recorder tells the truth; a false record can only be known by all of them together."""
+        return "lying" not in self.notes
 
     @property
     def guilty(self) -> frozenset[Component]:

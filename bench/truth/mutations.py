@@ -18,7 +18,7 @@ from typing import Any, Final
 from .labels import Trial
 from .loss import LOSSES
 from .rules import SHOWN_BY, Mutation, mutations
-from .run import some, verdict_on
+from .run import applicable, some, verdict_on
 from .score import Score
 from .streams import SORTS, named
 
@@ -47,7 +47,7 @@ def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
     The streams are those of the mutation's sorts in turn, from a seed on, so many of them at most.
     """
     for one, losses in _tried(mutation, count, first):
-        for loss in losses:
+        for loss in applicable(one, losses):
             with_it = _score(one.name, loss)
             with without(mutation):
                 worse = less_worth(with_it, _judged(one, loss))

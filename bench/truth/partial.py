@@ -85,12 +85,12 @@ def merging(rng: Random, name: str) -> Trial:
     while at < len(kept):
         piece = tuple(event.text for event in kept[at : at + rng.randint(1, 5)])
         at += len(piece)
-        sent.append(kept[at - 1] if len(piece) == 1 else Event(_joined(piece)))
+        sent.append(kept[at - 1] if len(piece) == 1 else Event(joined(piece)))
     sent += before[-2:]
     told, come = tuple(map(str, texts)), tuple(str(event.text) for event in kept)
     hows: dict[str, Any] = {
-        "ingress": How("ingress", leg=0, extra=ID, slots=(f"0/text/0 {_digest(told)} {3 * len(told)}",)),
-        "egress": How("egress", legs=(LEG,), extra=ID, slots=(f"0/text/0 {_digest(come)} {3 * len(come)}",)),
+        "ingress": How("ingress", leg=0, extra=ID, slots=(f"0/text/0 {digest_of(told)} {3 * len(told)}",)),
+        "egress": How("egress", legs=(LEG,), extra=ID, slots=(f"0/text/0 {digest_of(come)} {3 * len(come)}",)),
     }
     blocks = path(before, sent, None, cuts=lambda n: random_cuts(rng, n), **hows)
     return Trial(
@@ -99,12 +99,12 @@ def merging(rng: Random, name: str) -> Trial:
     )  # fmt: skip
 
 
-def _joined(piece: tuple[int, ...]) -> int:
+def joined(piece: tuple[int, ...]) -> int:
     """A text that no single event says."""
-    return 1_000_000 + int(_digest(tuple(map(str, piece))), 16) % 1_000_000_000
+    return 1_000_000 + int(digest_of(tuple(map(str, piece))), 16) % 1_000_000_000
 
 
-def _digest(tokens: tuple[str, ...]) -> str:
+def digest_of(tokens: tuple[str, ...]) -> str:
     value = 0x811C9DC5
     for byte in " ".join(tokens).encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF

@@ -250,7 +250,7 @@ def mutations() -> tuple[Mutation, ...]:
 _BLAME: Final = (
     Mutation("7.1 suspects: from the last point that saw it", {"attribute.suspects": _everybody_before}),
     Mutation("7.1 seen, missing, seen again: nobody", {"attribute._contradicted": first(1)}, ("lying",)),
-    Mutation("7.1 accountability: a stop of one's own is no loss", {"path.ended_by_peer": _all_due}),
+    Mutation("7.1 accountability: a stop of one's own is no loss", {"path.ended_by_peer": _all_due}, _HOPS),
     Mutation("7.1 one process", {"records.Exchange.at": _of_any_process, "path._only": lambda _: lambda records:
              records[-1] if records else None}, ("tabs",)),
     Mutation("7.1 one exchange", {"records.collect": _as_one_exchange}, ("resumed", "gateways")),
@@ -278,7 +278,7 @@ _BLAME: Final = (
     Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("reducers",)),
     Mutation("7.1 a reducer that refuses accuses only behind what is intact", {"refused.refused": _every_hop_intact},
              ("reducers",)),
-    Mutation("7.1 a reducer that puts right", {"path._put_right": never(False)}, ("reducers",)),
+    Mutation("7.1 a reducer that puts right", {"path._put_right": never(False)}, ("puts_right",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("reducers",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("reducers",)),
     Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("gateway",)),
@@ -315,8 +315,8 @@ _HOP: Final = (
              ("path", "recorded")),
     Mutation("a closing block's second copy", {"records.collect": _without_summaries}, _HOPS),
     Mutation("7.2 parsed: what a parser keeps to itself", {"parts.withholds": never(False)}, ("parsers",)),
-    Mutation("7.2 parsed: the same content in other pieces", {"handed.same_slots": never(False)}, ("parsers",)),
-    Mutation("7.2 parsed: other pieces prove nothing", {"handed._new_pieces": never(False)}, ("parsers",)),
+    Mutation("7.2 parsed: the same content in other pieces", {"handed.same_slots": never(False)}, ("cuts_anew",)),
+    Mutation("7.2 parsed: other pieces prove nothing", {"handed._new_pieces": never(False)}, ("cuts_anew",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},
              ("parsers", "recorded")),
     Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)}, ("parsers", "gateway")),

@@ -71,9 +71,14 @@ def tally(trials: Iterable[Trial], losses: Callable[[int], Sequence[str]], judge
     out = Tally()
     for number, one in enumerate(trials):
         out.streams += 1
-        for loss in losses(number):
+        for loss in applicable(one, losses(number)):
             out.add(one, loss, _score(one, loss, judge_it))
     return out
+
+
+def applicable(one: Trial, losses: Sequence[str]) -> Sequence[str]:
+    """Those that a stream is judged under."""
+    return losses if one.honest else [loss for loss in losses if loss in WHOLE]
 
 
 def _score(one: Trial, loss: str, judge_it: Judge) -> Score:

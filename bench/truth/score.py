@@ -24,13 +24,13 @@ OUTCOMES: Final = {
     "narrowed": "guilty, and among the suspects",
     "unknown": "guilty, and nobody was named",
     "unknowable": "guilty, and no record can tell",
-    "beside": "guilty, and not between two points that were instrumented",
+    "beside": "guilty, and not between two points that testified and can be believed",
     "cleared": "innocent, and not named",
     "suspected": "innocent, and among several suspects of which one is guilty",
     "wrong": "innocent, and accused; or accused of what was not done",
 }
 """What a verdict made of a component."""
-UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies"))
+UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies", "unprovable"))
 """Notes of streams of which the records cannot prove that they are in order."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
 _AROUND: Final[dict[Component, tuple[Point, Point]]] = {
@@ -143,6 +143,8 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     out.suspects = [len(f["suspects"]) for f in findings if f["suspects"]]
     for finding in findings:
         _check(finding, to_blame, out)
+        if finding["confidence"] == "certain" and trial.doubtful & set(finding["between"]):
+            out.wrong.append(f"certain by a record that nobody vouches for: {finding['kind']}")
     for passage in trial.passages:
         out.outcomes[passage.component] = _outcome(trial, passage, findings, to_blame, out, whole=whole)
         _counted(trial, passage, findings, out, whole=whole)
@@ -185,7 +187,7 @@ def _outcome(
     sole = [f for f in findings if f["suspects"] == [who]]
     if who not in to_blame:
         return "wrong" if sole else "cleared" if not any(who in f["suspects"] for f in findings) else "suspected"
-    if not passage.visible or not set(_AROUND[who]) <= trial.points:
+    if not passage.visible or not set(_AROUND[who]) <= trial.points - trial.doubtful:
         return "beside"
     difference = Difference.of(passage)
     false = [
@@ -199,7 +201,7 @@ def _outcome(
     if any(f["confidence"] == "certain" for f in sole):
         return "found"
     if any(who in f["suspects"] for f in findings):
-        return "narrowed"
+        return "unknowable" if "one of two" in trial.notes else "narrowed"
     return "unknown" if distinguishable(trial, passage) else "unknowable"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import exchanges, partial
+from . import applications, exchanges, partial, witnesses
 from .labels import Trial
 from .recorded import recorded
 
@@ -14,6 +14,8 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **partial.SORTS,
     "recorded": (recorded, 3),
     **exchanges.SORTS,
+    **applications.SORTS,
+    **witnesses.SORTS,
 }
 """Name → what makes such a stream, and how often beside the others."""
 

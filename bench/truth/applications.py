@@ -1,0 +1,278 @@
+"""Clients with ways of their own: reducers that refuse, put right or want a part only, parsers that cut anew.
+
+None of that is a fault; where one is done besides, it is noted as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import ALL_PARTS, ERROR, MISSING, PENDING_BYTES, REASONING, TERMINAL, TEXT, Point
+from tests.analyzer.judge.build import (
+    CONTENT_BYTES,
+    DELIVERED_BY_SDK,
+    FINISHED,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    random_cuts,
+    used,
+    usual,
+)
+
+from .labels import Deed, Ended, Passage, Trial
+from .model import damaged, in_bytes, said, words
+from .partial import digest_of, joined
+
+_POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
+_NOWHERE: Final = Ended(frozenset(), None)
+_UNPROVABLE: Final = frozenset(("unprovable",))
+_FALSE: Final = frozenset(("lying",))
+"""A report that the application's own result refutes."""
+
+
+@dataclass
+class _Course:
+    """What each point has, and how it tells it; what is not given is handed on as it came."""
+
+    rng: Random
+    start: list[Event]
+    wire: list[Event] | None = None
+    parsed: list[Event] | None = None
+    applied: list[Event] | None = None
+    hows: dict[str, Any] = field(default_factory=dict)
+    deeds: list[Deed] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    notes: frozenset[str] = frozenset()
+
+    def blocks(self) -> list[Block]:
+        """What its recorders send."""
+        wire = self.start if self.wire is None else self.wire
+        parsed = handed_on(wire) if self.parsed is None else self.parsed
+        applied = used(parsed) if self.applied is None else self.applied
+        return path(self.start, self.start, wire, parsed, applied,
+                    cuts=lambda n: random_cuts(self.rng, n), **self.hows)  # fmt: skip
+
+    def trial(self, name: str, sort: str) -> Trial:
+        """The stream."""
+        return Trial(
+            name, "model", "pass-through", "model", tuple(self.deeds), tuple(self.passages), _NOWHERE, self.blocks(),
+            frozenset(_POINTS), self.notes | {sort},
+        )  # fmt: skip
+
+    def lose(self, count: int) -> None:
+        """The transport loses or damages something, where it is to."""
+        if not count:
+            return
+        self.wire = damaged(self.rng, "transport", self.start, count, self.deeds)
+        self.passages.append(Passage("transport", in_bytes(self.start), in_bytes(self.wire), by_event=True))
+
+    def report(self, rows: Sequence[Event], due: Sequence[str]) -> None:
+        """A reducer at fault: what it reports, and what it ought to have taken."""
+        self.applied = list(rows)
+        self.passages.append(
+            Passage("reducer", tuple(due), tuple(str(e.of) for e in rows if e.result == "applied"))
+        )  # fmt: skip
+
+
+def _how(point: Point, **changes: object) -> How:
+    return replace(usual(point), **changes)  # type: ignore[arg-type]
+
+
+def _slot(events: Sequence[Event], slot: str = "0/text/0", parts: int = TEXT) -> str:
+    """What a closing block says of the whole of a text."""
+    texts = tuple(str(event.text) for event in events if event.parts & parts)
+    return f"{slot} {digest_of(texts)} {CONTENT_BYTES * len(texts)}"
+
+
+def _texts(rng: Random, least: int = 3) -> list[Event]:
+    return answer(words(rng, rng.randint(least, 30)))
+
+
+# --------------------------------------------------------------------------- reducers
+
+
+def _nameless(rng: Random) -> _Course:
+    """Reports that do not say which events they are of."""
+    course = _Course(rng, _texts(rng))
+    rows = used(handed_on(course.start))
+    course.applied = [replace(row, of=MISSING) if rng.random() < 0.4 else row for row in rows]
+    course.notes = _UNPROVABLE
+    return course
+
+
+def _one_kind(rng: Random) -> _Course:
+    """An application that has no use for reasoning; it may lose a text besides."""
+    start = _texts(rng)
+    thoughts = [Event(500 + i, REASONING) for i in range(rng.randint(1, 6))]
+    course = _Course(rng, [start[0], *thoughts, *start[1:]])
+    rows = [row for row in used(handed_on(course.start)) if not row.parts & REASONING]
+    if rng.random() < 0.4:
+        at = rng.choice([i for i, row in enumerate(rows) if row.content])
+        if sum(bool(row.content) for row in rows) > 1:
+            course.deeds.append(Deed("reducer", "drop", (rows[at].of,)))
+            due = [str(row.of) for row in rows]
+            course.report([*rows[:at], *rows[at + 1 :]], due)
+            return course
+    course.notes = _UNPROVABLE
+    course.applied = rows
+    return course
+
+
+def _one_choice(rng: Random) -> _Course:
+    """An application that wants one of two choices only."""
+    course = _Course(rng, _texts(rng, 4))
+    rows = used(handed_on(course.start))
+    course.applied = [row for i, row in enumerate(rows) if not row.content or i % 2]
+    slots = (_slot(course.start[::2]), _slot(course.start[1::2], "1/text/0"))
+    course.hows = {point: _how(point, slots=slots) for point in _POINTS[:4]}
+    course.notes = _UNPROVABLE
+    return course
+
+
+def _fails_closed(rng: Random) -> _Course:
+    """A reducer that takes nothing more from where something before it was lost or doubled."""
+    course = _Course(rng, _texts(rng))
+    course.lose(1)
+    rows = used(handed_on(course.wire or course.start))
+    at, why = rng.randint(0, len(rows) - 1), rng.choice(("gap", "duplicate", "reordered"))
+    if course.passages[0].visible:
+        course.applied = [*rows[:at], *(replace(row, result=why) for row in rows[at:])]
+    return course
+
+
+def _refuses(rng: Random) -> _Course:
+    """A reducer that refuses what came to it as it left the provider: one of the two is wrong."""
+    course = _Course(rng, _texts(rng))
+    rows = used(handed_on(course.start))
+    at = rng.choice([i for i, row in enumerate(rows) if row.content])
+    course.deeds.append(Deed("reducer", "refuse", (rows[at].of,)))
+    due = [str(row.of) for row in rows]
+    rows[at] = replace(rows[at], result=rng.choice(("gap", "duplicate", "wrong_stream", "after_terminal")))
+    course.report(rows, due)
+    course.notes = frozenset(("one of two",))
+    return course
+
+
+def _puts_right(rng: Random) -> _Course:
+    """A reducer that brings into order again what the network had displaced."""
+    start = answer(range(2000, 2000 + rng.randint(4, 20)))
+    course = _Course(rng, start)
+    at = rng.randint(1, len(start) - 4)
+    course.wire = [*start[:at], start[at + 1], start[at], *start[at + 2 :]]
+    course.deeds.append(Deed("transport", "move", (at,)))
+    course.passages.append(Passage("transport", in_bytes(start), in_bytes(course.wire), by_event=True))
+    place = {event.text: i for i, event in enumerate(start)}
+    course.applied = sorted(used(handed_on(course.wire)), key=lambda row: place.get(row.text, 0))
+    return course
+
+
+def _kept(rng: Random) -> _Course:
+    """An application that shows its text: the one that it was given, whatever it reported, or another one."""
+    course = _Course(rng, _texts(rng))
+    given = handed_on(course.start)
+    slot, rows = _slot(given), used(given)
+    course.hows = {point: _how(point, slots=(slot,)) for point in _POINTS[:4]}
+    of_text = [i for i, row in enumerate(rows) if row.content]
+    at, how = rng.choice(of_text), rng.choice(("raised", "silent", "ignored", "another", "plain"))
+    kept = slot
+    if how in ("ignored", "another"):
+        kept = _slot([row for i, row in enumerate(rows) if i != at])
+    if how == "another":
+        course.deeds.append(Deed("reducer", "misapply", (at,)))
+        due = tuple(str(row.of) for row in rows)
+        course.passages.append(Passage("reducer", due, tuple(f"{o}~" if int(o) == at else o for o in due)))
+    if how in ("raised", "ignored"):
+        rows[at] = replace(rows[at], result=how)
+    course.notes = {"raised": _FALSE, "ignored": _UNPROVABLE}.get(how, frozenset())
+    course.applied = [] if how == "silent" else rows
+    course.hows["applied"] = _how("applied", slots=(kept,))
+    return course
+
+
+# --------------------------------------------------------------------------- parsers
+
+
+def _withholds(rng: Random) -> _Course:
+    """An SDK that does not hand on reasoning, and says so or not; it may lose a text besides."""
+    start = _texts(rng, 5)
+    course = _Course(rng, [start[0], *(Event(500 + i, REASONING) for i in range(rng.randint(1, 6))), *start[1:]])
+    said_so = rng.random() < 0.5
+    course.parsed = [event for event in handed_on(course.start) if not event.parts & REASONING]
+    course.hows = {"parsed": _how("parsed", delivers=DELIVERED_BY_SDK & ~REASONING if said_so else 0)}
+    course.notes = _UNPROVABLE
+    return course
+
+
+def _cuts_anew(rng: Random) -> _Course:
+    """A parser that joins pieces, and may lose one of them; how its whole text reads may be told or not."""
+    course = _Course(rng, _texts(rng, 6))
+    texts = [event for event in course.start if event.parts & TEXT]
+    kept = list(texts)
+    told = rng.random() < 0.6
+    if told and rng.random() < 0.4:
+        kept = damaged(rng, "parser", kept, 1, course.deeds)
+        course.passages.append(Passage("parser", said(texts), said(kept)))
+    pieces: list[Event] = []
+    at = 0
+    while at < len(kept):
+        run = tuple(event.text for event in kept[at : at + rng.randint(1, 4)])
+        pieces.append(kept[at] if len(run) == 1 else Event(joined(run)))
+        at += len(run)
+    course.parsed = [course.start[0], *pieces, Event(FINISHED, course.start[-2].parts)]
+    for point in _POINTS[:4]:
+        slots = (_slot(kept if point == "parsed" else texts),) if told else ()
+        course.hows[point] = _how(point, slots=slots)
+    course.hows["parsed"] = replace(course.hows["parsed"], delivers=0)
+    course.notes = frozenset(("recut",) if told else ("recut", "unprovable"))
+    return course
+
+
+def _by_lines(rng: Random) -> _Course:
+    """The body ends without a blank line, and the parser takes the end for one."""
+    whole = _texts(rng)
+    at = rng.randint(2, len(whole) - 2)
+    course = _Course(rng, whole[:at])
+    course.parsed = handed_on(whole[: at + 1])
+    told = ((PENDING_BYTES, 40),)
+    course.hows = {point: _how(point, extra=told) for point in _POINTS[:3]}
+    course.deeds.append(Deed("source", "cut", tuple(range(at, len(whole)))))
+    return course
+
+
+def _swallows(rng: Random) -> _Course:
+    """A parser that hands errors on, and passes over the one that ended the answer."""
+    start = _texts(rng)
+    course = _Course(rng, [*start[: rng.randint(2, len(start) - 1)], Event(parts=ERROR)])
+    course.parsed = [event for event in course.start if not event.parts & (ERROR | TERMINAL)]
+    course.hows = {"parsed": _how("parsed", delivers=ALL_PARTS & ~TERMINAL)}
+    course.deeds.append(Deed("parser", "swallow", (len(course.start) - 1,)))
+    course.passages.append(Passage("parser", (*said(course.start), "error"), said(course.parsed)))
+    return course
+
+
+_REDUCERS: Final = (_nameless, _one_kind, _one_choice, _fails_closed, _refuses, _kept, _kept)
+_PARSERS: Final = (_withholds, _by_lines, _swallows)
+
+
+def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:
+    def stream(rng: Random, name: str) -> Trial:
+        make = rng.choice(makers)
+        return make(rng).trial(name, make.__name__.strip("_").replace("_", " "))
+
+    return stream
+
+
+SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
+    "reducers": (_one_of(*_REDUCERS), 1),
+    "puts_right": (_one_of(_puts_right), 0),
+    "parsers": (_one_of(*_PARSERS), 1),
+    "cuts_anew": (_one_of(_cuts_anew), 0),
+}
+"""Name → what makes such a stream, and how often beside the others; 0: the judge is known to be wrong about some."""
