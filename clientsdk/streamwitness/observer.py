@@ -233,7 +233,7 @@ class BodyObserver:
             self.judged += 1
         if sequence == ANOTHERS:
             sequence, result = sc.MISSING, result or _WRONG_STREAM
-        data = frame[1]
+        data = frame[1]  # with its stamp, as it is sent: of equal events it makes two that can be told apart
         said = None if self.share is None else self.share(name, data, pieces)
         self._noted.append((now, size, parts, pieces, name, data, sc.MISSING, result, leg, leg_read, sequence, said))
         self._held += size
