@@ -92,10 +92,9 @@ def postgres_url(postgres: Postgres) -> str:
 
 
 @pytest.fixture
-def postgres_database(postgres: Postgres) -> Iterator[str]:
-    """SQLAlchemy URL of an empty PostgreSQL database, dropped after the test."""
-    with postgres.database() as url:
-        yield url
+def postgres_database(postgres: Postgres) -> str:
+    """SQLAlchemy URL of an empty PostgreSQL database; the next test empties it."""
+    return postgres.emptied()
 
 
 @pytest.fixture(scope="session")

@@ -33,12 +33,26 @@ def test_kafka_stores_and_returns_a_message(kafka: str, kafka_topic: str) -> Non
 
 
 def test_each_postgres_database_is_empty(postgres_database: str) -> None:
-    """A test's database has no tables, whatever another test left in its own."""
+    """A test's database has no tables."""
     engine = sqlalchemy.create_engine(postgres_database)
     try:
         assert sqlalchemy.inspect(engine).get_table_names() == []
     finally:
         engine.dispose()
+
+
+def test_an_emptied_postgres_database_has_nothing_of_the_last_test(postgres: Postgres) -> None:
+    """Whatever a test left there, even a transaction that is open and holds locks."""
+    with psycopg.connect(postgres.emptied().replace("+psycopg", "")) as forgotten:
+        forgotten.execute("CREATE TABLE left_over (id int)")
+        forgotten.execute("CREATE TYPE mood AS ENUM ('good')")
+        forgotten.commit()
+        forgotten.execute("LOCK TABLE left_over")
+        with psycopg.connect(postgres.emptied().replace("+psycopg", "")) as connection:
+            found = connection.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+            assert found.fetchall() == []
+            connection.execute("CREATE TYPE mood AS ENUM ('good')")
+        forgotten.close()
 
 
 def test_a_postgres_database_is_dropped_although_somebody_is_connected(postgres: Postgres) -> None:

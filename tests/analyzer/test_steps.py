@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -163,23 +163,54 @@ def test_an_offset_is_moved_once(store: Store) -> None:
 
 
 CRASHING = """
-import os, sys
+import os, sys, traceback
 from streamwitness_analyzer.steps import Steps
-from streamwitness_analyzer.store import store as store_module
-from streamwitness_analyzer.store import Move, Offset, Store
+from streamwitness_analyzer.store import Move, Store
 from tests.analyzer.kit import START, life
 from tests.analyzer.test_steps import batches
-store, last = Store(sys.argv[1]), int(sys.argv[2])
-def die(step):
-    if step == last and sys.argv[3] == "die":
-        os._exit(9)
-with store.write() as transaction:
-    held = transaction.take_over("t", 0)
-for number, batch in enumerate(batches()):
-    if number >= held.next:
-        Steps(store, life(), wall=lambda: START, done=die).ingest(batch, [Move(held, number + 1, START)])
-        held = held._replace(next=number + 1)
+def work(database, last, mode):
+    store = Store(database)
+    def die(step):
+        if step == int(last) and mode == "die":
+            os._exit(9)
+    with store.write() as transaction:
+        held = transaction.take_over("t", 0)
+    for number, batch in enumerate(batches()):
+        if number >= held.next:
+            Steps(store, life(), wall=lambda: START, done=die).ingest(batch, [Move(held, number + 1, START)])
+            held = held._replace(next=number + 1)
+for line in sys.stdin:
+    if (child := os.fork()) == 0:
+        try:
+            work(*line.rstrip().split("\\t"))
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+
+Crash = Callable[[str, int, str], int]
+
+
+@pytest.fixture(scope="module")
+def crash() -> Iterator[Crash]:
+    """Runs all batches in a process of its own that dies after a step of each life; its exit status.
+
+    The processes are forks of one that has loaded the code and opened nothing.
+    """
+    words = [sys.executable, "-c", CRASHING]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+        assert forking.stdin is not None
+        assert forking.stdout is not None
+        asking, answers = forking.stdin, forking.stdout
+
+        def run(database: str, after: int, mode: str) -> int:
+            asking.write(f"{database}\t{after}\t{mode}\n")
+            asking.flush()
+            return int(answers.readline())
+
+        yield run
 
 
 def batches() -> list[list[Received]]:
@@ -189,14 +220,10 @@ def batches() -> list[list[Received]]:
     return [first + second[:1], second[1:] + late, correction]
 
 
-def crash(database: str, after: int, mode: str) -> int:
-    """Run all batches in a process of its own that dies after a step of each life; its exit status."""
-    words = [sys.executable, "-c", CRASHING, database, str(after), mode]
-    return subprocess.run(words, cwd=ROOT, check=False, timeout=60).returncode
-
-
 @pytest.mark.parametrize("after", [3, 4, 5, 6, 7])
-def test_a_crash_between_any_two_steps_changes_no_verdict(store: Store, database: str, after: int) -> None:
+def test_a_crash_between_any_two_steps_changes_no_verdict(
+    store: Store, database: str, crash: Crash, after: int
+) -> None:
     """Killed between each two steps and started again until done: the same verdicts, counts and offsets."""
     assert crash(database, after, "die") == 9
     for _ in range(3):

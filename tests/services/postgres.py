@@ -39,6 +39,7 @@ class Postgres:
     def __init__(self) -> None:
         self.port = 0
         self._process: Process | None = None
+        self._shared = ""
 
     @property
     def url(self) -> str:
@@ -58,6 +59,19 @@ class Postgres:
             yield self.url_of(name)
         finally:
             self._sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def emptied(self) -> str:
+        """URL of one database that is the same each time, emptied: to make and to drop one costs ten times as much.
+
+        Whoever is still connected to it is thrown out first.
+        """
+        if not self._shared:
+            self._shared = f"test_{uuid.uuid4().hex[:12]}"
+            self._sql(f"CREATE DATABASE {self._shared} TEMPLATE template0")
+        others = "pid <> pg_backend_pid() AND datname = current_database()"
+        self._sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}", self._shared)
+        self._sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public", self._shared)
+        return self.url_of(self._shared)
 
     def __enter__(self) -> Postgres:
         for attempt in range(1, _TRIES + 1):
@@ -98,10 +112,10 @@ class Postgres:
             self._process.stop()
             self._process = None
 
-    def _sql(self, statement: str) -> None:
+    def _sql(self, statement: str, database: str = "postgres") -> None:
         import psycopg
 
-        with psycopg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/postgres", autocommit=True) as connection:
+        with psycopg.connect(f"postgresql://postgres@127.0.0.1:{self.port}/{database}", autocommit=True) as connection:
             connection.execute(statement.encode())
 
 
