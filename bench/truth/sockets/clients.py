@@ -49,6 +49,8 @@ Read = Callable[[Clients, Notebook], Awaitable[None]]
 
 async def read(clients: Clients, notes: Notebook) -> None:
     """Have the scenario's client read its answer; what it raises by itself is written down and goes no further."""
+    if notes.neighbour is not None:
+        await read(clients, notes.neighbour)
     outside = FROM_OUTSIDE.get(notes.scenario.stop)
     reading = _reading(clients, notes)
     await (outside(notes, reading) if outside is not None else reading)

@@ -38,6 +38,12 @@ STUCK: Final = frozenset(("silent", "stick"))
 SEVERED: Final = frozenset(("sever", "sever_reset"))
 """The network breaks on both sides at once, while the gateway still has more to send."""
 
+KEPT: Final = frozenset(("screen", "garble"))
+"""The application keeps another text than it was given, though it took up every event."""
+
+MIXED: Final = frozenset(("screen", "mix"))
+"""Another stream of the same process gets into this one."""
+
 PLACES: Final = ("first", "middle", "last", "finish", "terminator")
 """First, middle and last event with content, the one with the finish, the one that ends the body."""
 
@@ -70,6 +76,7 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
     "reducer": {
         "forget": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "raise": _CONTENT,
         "partial": ("middle",), "cut": ("middle", "last"),
+        "screen": ("last",), "garble": ("middle",), "mix": ("middle",),
     },
 }  # fmt: skip
 """Component → what can be done there → at which places. Parsers have defects of their own besides (`parsers.py`)."""

@@ -14,7 +14,7 @@ from typing import Final
 from .acts import CONTENT
 from .bodies import FRAMING, Style
 from .clients import FORMATS
-from .faults import SEVERED, STUCK, TABLE, Fault
+from .faults import KEPT, SEVERED, STUCK, TABLE, Fault
 from .parsers import PARSERS
 from .readers import acts_of
 from .scenario import TRANSLATED, WRITERS, Scenario, events, place
@@ -53,9 +53,11 @@ _ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 """Provider → answers that it can give; those of the empty name all can."""
 
 _STOPS: Final = ("break", "close", "cancel", "abort", "timeout", "limit")
+_SHOWN: Final = ("plain", "equal", "choices", "unicode", "tools", "reasoning", "refusal", "empty", "length", "error")
+"""Answers of those streams of which the application shows what it kept."""
 _BY_EVENT: Final = ("pass", "reprint", "translate")
 """Gateways that send each event at once."""
-_APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", *STUCK, *SEVERED))
+_APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", "mix", *STUCK, *SEVERED, *KEPT))
 """Faults that are not tried beside another."""
 _HELD: Final = ("long:60", "heavy")
 """The answers of those streams in which an event is held back."""
@@ -121,7 +123,7 @@ def reduced(seed: int = 0) -> list[Scenario]:
 def features(scenario: Scenario) -> set[str]:
     """What a stream tries, so that a small selection can be held to leave nothing out."""
     named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
-    single = ("provider", "gateway", "client", "stop", "pace", "setup", "stamp", "parser")
+    single = ("provider", "gateway", "client", "stop", "pace", "shows", "setup", "stamp", "parser")
     return {*named, *(f"{name} {getattr(scenario, name)}" for name in single)}
 
 
@@ -141,6 +143,7 @@ def healthy() -> Iterator[Scenario]:
             yield Scenario(provider, answer, setup="gateway")
         yield Scenario(provider, gateway="read_on")
         yield from _slow(provider)
+        yield from _showing(provider)
         for gateway in GATEWAYS[1:]:
             for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
                 yield from (Scenario(provider, answer, gateway, client) for client in _clients(provider, gateway))
@@ -160,6 +163,8 @@ def faulty() -> Iterator[Scenario]:
         )
         yield from (Scenario(provider, "long:60", "read_on", stop=stop) for stop in ("cancel", "break"))
         yield from _stuck(provider)
+        for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
+            yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
         yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in _slow(provider))
 
 
@@ -171,6 +176,18 @@ def _slow(provider: str) -> Iterator[Scenario]:
         for client in _clients(provider, gateway):
             yield Scenario(provider, "heavy", gateway, client, pace="slow")
     yield from (Scenario(provider, "heavy", stop=stop, pace="slow") for stop in _STOPS)
+
+
+def _showing(provider: str) -> Iterator[Scenario]:
+    """An application that shows what it kept."""
+    answers = [name for name in _SHOWN if name in (*_ANSWERS[""], *_ANSWERS[provider])]
+    for client in clients_of(provider):
+        yield from (Scenario(provider, answer, client=client, shows="text") for answer in answers)
+        yield from (Scenario(provider, client=client, stop=stop, shows="text") for stop in _stops(client))
+    for gateway in ("reprint", "translate"):
+        yield from (
+            Scenario(provider, gateway=gateway, client=one, shows="text") for one in _clients(provider, gateway)
+        )
 
 
 def _stuck(provider: str) -> Iterator[Scenario]:

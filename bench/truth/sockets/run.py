@@ -40,15 +40,15 @@ STAMPED: Final = "stamped"
 
 def run(selection: Iterable[Scenario]) -> Iterator[Trial]:
     """Run each scenario once over real sockets. A scenario that cannot be run as described raises BenchError."""
-    notebooks = (Notebook(_key(scenario, number), scenario) for number, scenario in enumerate(selection))
+    notebooks = (_notebook(scenario, number) for number, scenario in enumerate(selection))
     with _loop() as loop, _world(loop) as world:
         for client, provider in _WARM.items():  # an SDK builds its classes at its first answer, while all others wait
             loop(world.play(Notebook(client, Scenario(provider, client=client))))
         begun = deque(loop.begin(world.play(notes)) for notes in islice(notebooks, AT_ONCE))
         while begun:
-            trial = begun.popleft().result()
+            trials = begun.popleft().result()
             begun.extend(loop.begin(world.play(notes)) for notes in islice(notebooks, 1))
-            yield trial
+            yield from trials
 
 
 class BenchError(RuntimeError):
@@ -131,19 +131,24 @@ class World:
         await self._relay.wait_closed()
         await self._provider.wait_closed()
 
-    async def play(self, notes: Notebook) -> Trial:
-        """Run a stream, beside others."""
-        self._notebooks[notes.key] = notes
+    async def play(self, notes: Notebook) -> list[Trial]:
+        """Run a stream, beside others; a neighbour that it has comes as a stream of its own."""
+        every = [notes, *([notes.neighbour] if notes.neighbour is not None else [])]
+        self._notebooks.update((one.key, one) for one in every)
         try:
-            return await self._play(notes)
+            await self._read(notes)
+            return [await self._trial(one, notes.scenario.name) for one in every]
         finally:
-            del self._notebooks[notes.key]
+            for one in every:
+                del self._notebooks[one.key]
 
-    async def _play(self, notes: Notebook) -> Trial:
+    async def _read(self, notes: Notebook) -> None:
         try:
             await asyncio.wait_for(clients.read(self._clients, notes), http1.WAIT_SECONDS * 2)
         except TimeoutError as error:
             raise BenchError(f"{notes.scenario.name}: the client does not come to an end") from error
+
+    async def _trial(self, notes: Notebook, name: str) -> Trial:
         points = expected(notes)
         if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
             await _collected(lambda: points <= self._sink.closed(notes.stream))
@@ -152,7 +157,8 @@ class World:
             raise BenchError(f"{notes.scenario.name}: no closing block from {lacking}; client: {notes.error or 'well'}")
         scenario = notes.scenario
         return Trial(
-            name=scenario.name, provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
+            name=name if name == scenario.name else f"{name}#{scenario.name}",
+            provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
             deeds=tuple(notes.deeds), passages=_passages(notes),
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
             notes=frozenset(notes.notes),
@@ -185,8 +191,13 @@ def _origin(server: asyncio.Server) -> str:
     return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def _key(scenario: Scenario, number: int) -> str:
-    return f"{STAMPED if scenario.stamp else 'plain'}-{number}"
+def _notebook(scenario: Scenario, number: int) -> Notebook:
+    key = f"{STAMPED if scenario.stamp else 'plain'}-{number}"
+    notes = Notebook(key, scenario)
+    if scenario.mixed:
+        other = Scenario(scenario.provider, "refrain", scenario.gateway, scenario.client)
+        notes.neighbour = Notebook(f"{key}-neighbour", other)
+    return notes
 
 
 class _Loop:

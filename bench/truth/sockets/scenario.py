@@ -13,7 +13,7 @@ from streamwitness.semconv import COMPONENTS, Component
 
 from .acts import CONTENT, Act, Event, answer
 from .bodies import PLAIN, Style
-from .faults import SEVERED, STUCK, Fault
+from .faults import KEPT, MIXED, SEVERED, STUCK, Fault
 from .readers import acts_of
 from .writers import Anthropic, Gemini, Ollama, OpenAIChat, Responses, Writer
 
@@ -48,6 +48,8 @@ class Scenario:
     parser: str = ""
     """A defect of the client's own parser."""
     style: Style = PLAIN
+    shows: str = ""
+    """What of its result the application shows: text."""
 
     @property
     def name(self) -> str:
@@ -56,6 +58,7 @@ class Scenario:
         extra = (
             self.stop,
             self.pace,
+            self.shows and f"shows {self.shows}",
             self.parser,
             self.stamp,
             "" if self.setup == "both" else self.setup,
@@ -72,6 +75,16 @@ class Scenario:
     def stuck(self) -> Fault | None:
         """Where progress stops until the client has waited enough."""
         return next((fault for fault in self.faults if fault.how in STUCK), None)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the application shows its text as its result."""
+        return bool(self.shows) or any(fault.how in KEPT for fault in self.faults)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the application reads another stream besides, and confuses the two."""
+        return any(fault.how in MIXED for fault in self.faults)
 
     @property
     def severed(self) -> bool:
@@ -161,6 +174,10 @@ class Notebook:
     """Events that the client's code was given."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The client, or the gateway, has stopped by itself."""
+    neighbour: Notebook | None = None
+    """Another stream that the same client reads before."""
+    reducer: Any = None
+    """What has built the answer; as long as it lives, so do the objects that it was given."""
     notes: set[str] = field(default_factory=set)
     error: str = ""
     stopped: set[str] = field(default_factory=set)
