@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamwitness.blocks import Block
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import profile
-from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, RESULT, STAMPED, TERMINAL, Point, Stamp
+from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, RESULT, STAMPED, TERMINAL, Level, Point, Stamp
 from streamwitness.stamping import stamp_reader
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
@@ -28,11 +28,19 @@ _BASE_NS: Final = 1_800_000_000_000_000_000
 class Process:
     """One process's witness of one exchange."""
 
-    def __init__(self, rng: Random, identity: Identity, sink: MemorySink, expected: Iterable[Point], pace: int) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        identity: Identity,
+        sink: MemorySink,
+        expected: Iterable[Point],
+        pace: int,
+        level: Level = "digests",
+    ) -> None:
         self._begun, self._pace = rng.randrange(10**12, 10**13), pace
         self._now = self._begun
         self._identity = identity
-        self.witness = Witness(identity, sink, expected=tuple(expected), clock=self._clock)
+        self.witness = Witness(identity, sink, expected=tuple(expected), clock=self._clock, level=level)
 
     def _clock(self) -> int:
         self._now += 1_000
@@ -46,10 +54,14 @@ class Process:
     def body(
         self, point: Point, provider: str, pieces: Iterable[Timed], end: str, *, leg: int | None = None,
         legs: tuple[str, ...] = (), stamp: Stamp = "none", extra: dict[str, Any] | None = None, closes: bool = True,
+        path: str = "",
     ) -> BodyObserver:  # fmt: skip
-        """Observe a body. `closes` False: the process dies, and nobody says how it ended."""
+        """Observe a body. `closes` False: the process dies, and nobody says how it ended.
+
+        `path`: that of the request, where it is not the provider's own.
+        """
         observer = self.witness.body(
-            point, path=PATHS[provider], content_type=TYPES[FRAMING[provider]], leg=leg, client="model"
+            point, path=path or PATHS[provider], content_type=TYPES[FRAMING[provider]], leg=leg, client="model"
         )
         observer.stamp = stamp_reader(self._identity.exchange, stamp)
         for piece, paces in pieces:

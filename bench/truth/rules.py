@@ -230,7 +230,7 @@ def _named_only(kept: Any) -> Callable[..., Any]:
 
 # --------------------------------------------------------------------------- the rules
 
-_GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway")
+_GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway", "gateway_open")
 _HOPS: Final = ("hop", "path")
 
 

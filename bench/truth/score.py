@@ -237,7 +237,7 @@ def distinguishable(trial: Trial, passage: Passage) -> bool:
     another one), where a side stopped so early that all that is missing may have been on its way, or where another
     component took back what this one did: a point that lacks what the points around it have contradicts them.
     """
-    if trial.notes & {"several answers", "undone", "recovered"}:
+    if trial.notes & {"several answers", "undone", "recovered", "unprovable"}:
         return False
     if passage.component == "gateway" and not known_to_feed(trial.gateway, trial.provider, passage):
         return False

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, exchanges, partial, witnesses
+from . import applications, exchanges, gateways, partial, witnesses
 from .labels import Trial
 from .recorded import recorded
 
@@ -15,6 +15,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "recorded": (recorded, 3),
     **exchanges.SORTS,
     **applications.SORTS,
+    **gateways.SORTS,
     **witnesses.SORTS,
 }
 """Name → what makes such a stream, and how often beside the others."""

@@ -1,0 +1,408 @@
+"""Gateways with ways of their own: guardrails, attempts that fail, edits on purpose, ends that are made up or lost.
+
+Bytes through real framers, profiles and recorders, of the gateway alone. A gateway that does what it may is in order;
+one that loses, invents or hides something is guilty, and says so itself here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from streamwitness.semconv import EDITED, Point
+from streamwitness.testing import MemorySink
+
+from .harm import Course, harm, of_the_answer, reworded
+from .labels import Deed, Ended, Passage, Trial
+from .model import ENDS
+from .process import PACES_NS, Process, identity, told
+from .recorded import framed, pieces
+from .said import spoken, tokens_of
+from .sockets.acts import DONE, Act, Event
+from .sockets.readers import acts_of
+from .sockets.scenario import written
+
+_SSE: Final = ("openai_chat", "anthropic", "gemini")
+_NOWHERE: Final = Ended(frozenset(), None)
+_POINTS: Final[frozenset[Point]] = frozenset(("ingress", "egress"))
+
+
+@dataclass
+class _Leg:
+    """An upstream response: what was read of it, and how that ended."""
+
+    frames: list[bytes]
+    end: str = "eof"
+
+
+@dataclass
+class _Scene:
+    """What a gateway read and sent. `before` and `after`: what it owed and what it gave, in tokens."""
+
+    rng: Random
+    provider: str
+    answer: list[Event] = field(default_factory=list)
+    legs: list[_Leg] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
+    end: str = "eof"
+    extra: dict[str, Any] = field(default_factory=dict)
+    deeds: list[Deed] = field(default_factory=list)
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    stopped: bool = False
+    notes: frozenset[str] = frozenset()
+    level: Any = "digests"
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        self.answer = self.say(self.rng)
+
+    def say(self, rng: Random, least: int = 6) -> list[Event]:
+        """An answer that says enough to be known by."""
+        while True:
+            events = [e._replace(data=e.data) for e in written(self.provider, spoken(rng, 20)) if not e.comment]
+            if sum(bool(e) for e in self.tokens(events)) >= least and self.finish(events) is not None:
+                return events
+
+    def tokens(self, events: Sequence[Event]) -> tuple[str, ...]:
+        """What these say."""
+        return tokens_of(self.provider, events)
+
+    def finish(self, events: Sequence[Event]) -> int | None:
+        """Where the answer finishes."""
+        found = (i for i, e in enumerate(events) if self.has(e, "finish"))
+        return next(found, None)
+
+    def has(self, event: Event, *kinds: str) -> bool:
+        """Whether an event says something of these kinds."""
+        return any(act.kind in kinds for act in acts_of(self.provider, event.data))
+
+    def leg(self, events: Sequence[Event], end: str = "eof") -> None:
+        """Read this."""
+        self.legs.append(_Leg(framed(self.provider, list(events)), end))
+
+    def send(self, events: Sequence[Event], owed: Sequence[Event] | None = None) -> None:
+        """Send this, where that (the whole answer) was owed."""
+        self.sent = framed(self.provider, list(events))
+        self.before = self.tokens(self.answer if owed is None else owed)
+        self.after = self.tokens(events)
+
+    def of_its_own(self, ends: Sequence[Event]) -> None:
+        """The last of what is sent are these, and the gateway made them up."""
+        count = len(self.tokens(ends))
+        self.after = (
+            *self.after[: len(self.after) - count],
+            *(f"{end} made up" for end in self.after[-count:] if count),
+        )
+
+    def broken(self, share: float = 0.5) -> list[Event]:
+        """The answer, in half of the streams with something lost, doubled or changed by the gateway."""
+        if self.rng.random() >= share:
+            return self.answer
+        course = Course(self.provider, self.provider, ENDS["complete"])
+        events = harm(self.rng, "gateway", self.answer, course, 1, of_the_answer)
+        self.deeds += course.deeds
+        return events
+
+    def guilty(self, act: str, *at: int) -> None:
+        """Note what the gateway did."""
+        self.deeds.append(Deed("gateway", act, at))
+
+    def trial(self, name: str, sort: str) -> Trial:
+        """The stream."""
+        sink, one = MemorySink(), identity(self.rng)
+        process = Process(self.rng, one, sink, ("ingress", "egress"), self.rng.choice(PACES_NS), self.level)
+        legs = tuple(
+            process.body("ingress", self.provider, pieces(self.rng, leg.frames), leg.end, leg=i, path=self.path)
+            .recorder.id
+            for i, leg in enumerate(self.legs)
+        )  # fmt: skip
+        process.body("egress", self.provider, pieces(self.rng, self.sent), self.end, legs=legs, path=self.path,
+                     extra=self.extra)  # fmt: skip
+        passage = Passage("gateway", self.before, self.after, self.stopped)
+        return Trial(
+            name, self.provider, "ways of its own", "none", tuple(self.deeds), (passage,), _NOWHERE,
+            told(self.rng, sink), _POINTS, self.notes | {sort},
+        )  # fmt: skip
+
+
+_SEVERAL: Final = frozenset(("several answers",))
+_UNPROVABLE: Final = frozenset(("unprovable",))
+
+
+# --------------------------------------------------------------------------- several upstream responses
+
+
+def _guardrail(one: _Scene) -> None:
+    """A verdict of a guardrail is read beside the answer, before or behind it."""
+    other = written(one.provider, [Act("role"), Act("text", f"safe {one.rng.random()}"), Act("finish", "stop"),
+                                   Act("terminal")])  # fmt: skip
+    both = [other, one.answer]
+    for events in both if one.rng.random() < 0.5 else both[::-1]:
+        one.leg([event for event in events if not event.comment])
+    one.send(one.broken())
+
+
+def _abandoned(one: _Scene) -> None:
+    """An attempt broke off after a few events of other words; another one answered."""
+    first = written(one.provider, [Act("role"), *(Act("text", f"other {i} ") for i in range(9)), Act("terminal")])
+    one.leg(first[: one.rng.randint(1, 6)], one.rng.choice(("reset", "eof", "cancelled")))
+    one.leg(one.answer)
+    one.send(one.broken())
+
+
+def _hedged(one: _Scene) -> None:
+    """Two attempts say the same; the slower one is let go, or read to its end."""
+    slow = one.answer[: one.rng.randint(1, len(one.answer))]
+    both = [(slow, "eof" if len(slow) == len(one.answer) else "cancelled"), (one.answer, "eof")]
+    for events, end in both if one.rng.random() < 0.5 else both[::-1]:
+        one.leg(events, end)
+    one.send(one.answer)
+
+
+def _went_over(one: _Scene) -> None:
+    """What an attempt brought until it broke, and then the whole of the next one, or the rest of it."""
+    at = one.rng.randint(2, (one.finish(one.answer) or 2))
+    one.leg(one.answer[:at], "reset")
+    again = one.say(one.rng)
+    one.leg(again)
+    begin = 0 if one.rng.random() < 0.5 else one.rng.randint(0, (one.finish(again) or 1) - 1)
+    one.send([*one.answer[:at], *again[begin:]], [*one.answer[:at], *again[begin:]])
+    one.notes = _SEVERAL
+
+
+# --------------------------------------------------------------------------- the end of an answer
+
+
+def _swallows(one: _Scene) -> None:
+    """An error ends the answer, and goes out as an ordinary end; one that asked again swallowed none."""
+    at = one.rng.randint(2, one.finish(one.answer) or 2)
+    error = written(one.provider, [Act("error", "overloaded")])
+    one.leg([*one.answer[:at], *error])
+    if one.rng.random() < 0.3:
+        one.leg([])
+        one.notes = _SEVERAL
+    else:
+        one.guilty("swallow", at)
+    rest = [event for event in one.answer[at:] if one.rng.random() < 0.5 and one.has(event, "finish", "terminal")]
+    if rest and not one.deeds:
+        one.guilty("invent", at)
+    one.send([*one.answer[:at], *rest], [*one.answer[:at], *error])
+    one.of_its_own(rest)
+
+
+def _makes_up_an_end(one: _Scene) -> None:
+    """The upstream broke off, and the answer goes out as if it were whole; or the gateway had let go by itself."""
+    at = one.rng.randint(2, one.finish(one.answer) or 2)
+    end = one.rng.choice(("eof", "reset", "timeout", "cancelled"))
+    one.leg(one.answer[:at], end)
+    ends = [event for event in one.answer[at:] if one.has(event, "finish", "terminal")]
+    sort = one.rng.choice(("whole", "failed", "terminator"))
+    if sort == "failed" and one.provider == "openai_chat":
+        ends = written(one.provider, [Act("finish", "error"), Act("terminal")])
+    elif sort == "terminator":
+        ends = [event for event in ends if not one.has(event, "finish")]
+    if end != "cancelled" and ends and not (sort == "failed" and one.provider == "openai_chat"):
+        one.guilty("invent", at)
+    one.send([*one.answer[:at], *ends], one.answer[:at])
+    one.of_its_own(ends)
+    if not one.deeds:
+        one.before = one.after  # it may say so
+        one.notes = _UNPROVABLE
+    if end != "cancelled" and one.deeds:
+        one.deeds.append(Deed("source", "cut", (at,)))
+
+
+def _loses_the_finish(one: _Scene) -> None:
+    """All came out but the finish."""
+    at = one.finish(one.answer) or 0
+    one.leg(one.answer)
+    one.guilty("drop", at)
+    texts = [*one.answer[:at], *one.answer[at + 1 :]]
+    one.send(_joined(one, texts) if one.rng.random() < 0.5 else texts)
+    one.after = one.tokens(texts)
+
+
+def _joined(one: _Scene, events: Sequence[Event]) -> list[Event]:
+    """Some neighbouring texts in one event."""
+    out: list[Event] = []
+    for event in events:
+        both = _both(one, out[-1], event) if out and one.rng.random() < 0.5 else None
+        if both is None:
+            out.append(event)
+        else:
+            out[-1] = both
+    return out
+
+
+def _both(one: _Scene, first: Event, second: Event) -> Event | None:
+    """One event that says what two do, where each is a text and nothing else."""
+    said = [acts_of(one.provider, event.data) for event in (first, second)]
+    if any([act.kind for act in acts] != ["text"] or not acts[0].text for acts in said):
+        return None
+    return reworded(one.provider, second, lambda text: said[0][0].text + text)
+
+
+def _breaks_off(one: _Scene) -> None:
+    """The gateway lets go and ends its answer in order, before what it had read last was sent."""
+    at = one.rng.randint(4, (one.finish(one.answer) or 4) + 0)
+    sent = one.rng.randint(1, at - 1)
+    one.leg(one.answer[:at], "cancelled")
+    one.send(one.answer[:sent], one.answer[:at])
+    one.guilty("cut", *range(sent, at))
+    one.notes = _UNPROVABLE
+
+
+def _client_left(one: _Scene) -> None:
+    """The client went away early; a little more had been read."""
+    sent = one.rng.randint(0, len(one.answer))
+    at = min(len(one.answer), sent + one.rng.randint(0, 3))
+    one.leg(one.answer[:at], "cancelled")
+    one.send(one.answer[:sent], one.answer[:sent])
+    one.end, one.stopped = "disconnected", True
+
+
+# --------------------------------------------------------------------------- events that cannot be read
+
+
+def _breaks_an_event(one: _Scene) -> None:
+    """An event comes out cut in half."""
+    one.leg(one.answer)
+    places = [i for i, event in enumerate(one.answer) if of_the_answer(one.provider, event) and len(event.data) > 40]
+    at = one.rng.choice(places)
+    half = one.answer[at]._replace(data=one.answer[at].data[:-20])
+    one.guilty("malform", at)
+    one.send([*one.answer[:at], half, *one.answer[at + 1 :]])
+
+
+def _mends_an_event(one: _Scene) -> None:
+    """An event came broken from the provider; the gateway passes it on, leaves it out, or mends it."""
+    at = one.rng.choice([i for i, event in enumerate(one.answer) if len(event.data) > 40])
+    half = one.answer[at]._replace(data=one.answer[at].data[:-20])
+    read = [*one.answer[:at], half, *one.answer[at + 1 :]]
+    one.leg(read)
+    one.deeds.append(Deed("source", "malform", (at,)))
+    made = one.rng.choice(([half], [], [one.answer[at]]))
+    one.send([*one.answer[:at], *made, *one.answer[at + 1 :]])
+    one.before = one.after
+
+
+def _reads_by_lines(one: _Scene) -> None:
+    """The upstream ends without a blank line, and the gateway takes the end for one."""
+    at = one.rng.randint(2, len(one.answer) - 1)
+    frames = framed(one.provider, one.answer[: at + 1])
+    frames[-1] = frames[-1].rstrip(b"\r\n")
+    one.legs.append(_Leg(frames))
+    one.send(one.answer[: at + 1], one.answer[: at + 1])
+    one.deeds.append(Deed("source", "cut", tuple(range(at + 1, len(one.answer)))))
+
+
+def _behind_the_end(one: _Scene) -> None:
+    """Behind the terminator came what nobody reads; the gateway hands it on, or not."""
+    more = written(one.provider, [Act("usage")]) or [Event("", '{"note":"over"}')]
+    one.leg([*one.answer, *more])
+    one.send([*one.answer, *more] if one.rng.random() < 0.5 else one.answer)
+
+
+def _misframed(one: _Scene) -> None:
+    """The provider sends lines under the type of events, and the gateway makes proper events of them."""
+    one.legs.append(_Leg([event.data.encode() + b"\n" for event in one.answer if event.data != DONE]))
+    one.send(one.answer)
+    one.notes = _UNPROVABLE
+
+
+# --------------------------------------------------------------------------- what may be written otherwise
+
+
+def _calls_anew(one: _Scene) -> None:
+    """A call's arguments are read, and written in other spaces."""
+    acts = [Act("role"), *(Act("text", f"t{i} ") for i in range(4)), Act("tool", "look_up"), Act("args", '{"city": '),
+            Act("args", '"Paris", "n": [1, 2]}'), Act("finish", "tool_calls"), Act("terminal")]  # fmt: skip
+    tight = [act._replace(text=act.text.replace(": ", ":").replace(", ", ",")) if act.kind == "args" else act
+             for act in acts]  # fmt: skip
+    one.answer = written(one.provider, acts)
+    one.leg(one.answer)
+    one.send(written(one.provider, tight))
+    one.before = one.after
+    one.notes = _UNPROVABLE
+
+
+def _declared(one: _Scene) -> None:
+    """A gateway that says that it filters, rewrites or merges, and does that; it may do something else besides."""
+    kind = one.rng.choice(("filter", "rewrite", "merge"))
+    one.extra = {EDITED: [kind]}
+    one.leg(one.answer)
+    texts = [i for i, event in enumerate(one.answer) if one.has(event, "text") and event in one.answer]
+    made = list(one.answer)
+    if kind == "filter":
+        gone = {i for i in texts if one.rng.random() < 0.3}
+        made = [event for i, event in enumerate(made) if i not in gone]
+    elif kind == "rewrite":
+        made = [reworded(one.provider, e, lambda _: "X") or e if i in texts and one.rng.random() < 0.3 else e
+                for i, e in enumerate(made)]  # fmt: skip
+    else:
+        made = _joined(one, made)
+    owed = made
+    if kind != "rewrite" and one.rng.random() < 0.5 and (twice := [i for i, e in enumerate(made) if e.data
+                                                          and one.has(e, "text") and one.tokens([e])]):  # fmt: skip
+        at = one.rng.choice(twice)
+        one.guilty("double", at)
+        made = [*made[: at + 1], made[at], *made[at + 1 :]]
+    one.send(made, owed)
+    if _is_left_of(one.after, one.tokens(one.answer)) and kind == "filter":
+        one.before = one.after  # as if another copy had been left out
+    one.notes = _UNPROVABLE
+
+
+def _is_left_of(some: Sequence[str], every: Sequence[str]) -> bool:
+    """Whether these are, in order, among those."""
+    rest = iter(every)
+    return all(token in rest for token in some)
+
+
+def _counted(one: _Scene) -> None:
+    """Recorders that keep counters only, and a gateway that joins pieces."""
+    one.level = "counters"
+    one.leg(one.answer)
+    one.send(_joined(one, one.answer))
+    one.before = one.after
+    one.notes = _UNPROVABLE
+
+
+def _unknown_format(one: _Scene) -> None:
+    """A format that nobody knows; the gateway adds a field of its own."""
+    one.path = "/v9/stream"
+    acts = [{"seq": i, "piece": f"p{i} "} for i in range(one.rng.randint(6, 20))]
+    one.answer = [Event("", json.dumps(act)) for act in acts]
+    one.leg(one.answer)
+    at = one.rng.randrange(len(acts))
+    one.send([Event("", json.dumps(act | {"trace": 1} if i == at else act)) for i, act in enumerate(acts)])
+    one.before = one.after
+    one.notes = _UNPROVABLE
+
+
+_MAKERS: Final = (
+    _hedged, _went_over, _swallows, _loses_the_finish, _breaks_off, _client_left, _breaks_an_event, _reads_by_lines,
+    _behind_the_end, _misframed, _calls_anew, _declared, _counted, _unknown_format,
+)  # fmt: skip
+_OPEN: Final = (_guardrail, _abandoned, _makes_up_an_end, _mends_an_event)
+"""Of some of these the judge is known to be wrong, or says less than could be known."""
+
+
+def _one_of(*makers: Callable[[_Scene], None]) -> Callable[[Random, str], Trial]:
+    def stream(rng: Random, name: str) -> Trial:
+        make, one = rng.choice(makers), _Scene(rng, rng.choice(_SSE))
+        make(one)
+        return one.trial(name, make.__name__.strip("_").replace("_", " "))
+
+    return stream
+
+
+SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
+    "gateway": (_one_of(*_MAKERS), 2),
+    "gateway_open": (_one_of(*_OPEN), 0),
+}
+"""Name → what makes such a stream, and how often beside the others."""
