@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .change import Hop
+from .change import Change, Hop
+from .envelope import is_envelope
 from .places import judge_views
 from .records import Record
+from .verbatim import Verbatim
 from .view import View
 
 
@@ -56,6 +58,16 @@ class Crossing:
     def hop(self) -> Hop:
         """The comparison event by event, which knows nothing of what a gateway may do."""
         return judge_views(self.before, self.after, peer=self.peer)
+
+    @cached_property
+    def proper(self) -> tuple[Change, ...]:
+        """The changes of the hop that are no mere envelope."""
+        return tuple(change for change in self.hop.changes if not is_envelope(change, self))
+
+    @cached_property
+    def verbatim(self) -> Verbatim:
+        """What came through as it was written."""
+        return Verbatim(self.leg, self.egress)
 
     def content_of(self, value: int) -> int | None:
         """Content bytes of an event with this digest, on whichever side its row is held; None where on neither."""

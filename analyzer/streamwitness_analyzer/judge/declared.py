@@ -19,7 +19,7 @@ from streamwitness.semconv import EDITED, EDITS
 
 from .change import LOSSES, Change, Hop
 from .crossing import Crossing, Edited, Made, unproven
-from .envelope import is_envelope, proper
+from .envelope import is_envelope
 from .recut import altered
 
 _FILTERS: Final = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
@@ -39,7 +39,7 @@ def edits_of(crossing: Crossing) -> frozenset[str]:
 
 def filtered(crossing: Crossing) -> Made | None:
     """A declared filter: what is gone was left out, and what remains must be what was read, in order."""
-    said, changes = edits_of(crossing), proper(crossing)
+    said, changes = edits_of(crossing), crossing.proper
     lost = tuple(change for change in changes if change.kind in LOSSES)
     nothing_gone = crossing.peer and not lost and not _changes_one(changes)
     if "filter" not in said or "rewrite" in said or nothing_gone:
@@ -55,7 +55,7 @@ def filtered(crossing: Crossing) -> Made | None:
 
 def rewritten(crossing: Crossing) -> Made | None:
     """A declared rewrite: content that is gone, new or changed may all be meant."""
-    changes = proper(crossing)
+    changes = crossing.proper
     untouched = crossing.peer and all(change.kind in _UNTOUCHED and change.exact for change in changes)
     if "rewrite" not in edits_of(crossing) or untouched:
         return None
@@ -67,7 +67,7 @@ def rewritten(crossing: Crossing) -> Made | None:
 
 def merged(crossing: Crossing) -> Made | None:
     """A declared merge: copies and new events may be joins of others, so the content as a whole must tell."""
-    changes = proper(crossing)
+    changes = crossing.proper
     joins = any(change.kind in _SURPLUS for change in changes) and any(change.kind in LOSSES for change in changes)
     return altered(crossing) if joins and "merge" in edits_of(crossing) else None
 

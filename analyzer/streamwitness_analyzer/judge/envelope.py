@@ -8,12 +8,12 @@ whole (docs/design.md §7.2).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, TERMINAL
 
+from .behind import LATE, behind_the_end
 from .change import LOSSES, Change, Hop, Proof, Side
-from .crossing import Crossing, all_due
 from .finishes import failed_openly, finishes, tells_error
 from .parts import (
     may_go_on_behind_terminal,
@@ -25,6 +25,9 @@ from .parts import (
 )
 from .records import Record
 
+if TYPE_CHECKING:
+    from .crossing import Crossing
+
 _TERMINATOR_BYTES: Final = 16
 """Size of `data: [DONE]` with its line end, and a little."""
 _CLOSING_BYTES: Final = 32
@@ -35,18 +38,20 @@ _PROOF: Final = Proof("envelope")
 # --------------------------------------------------------------------------- finishes
 
 
-def proper(crossing: Crossing) -> tuple[Change, ...]:
-    """The changes of a hop that are no mere envelope."""
-    return tuple(change for change in crossing.hop.changes if not is_envelope(change, crossing))
-
-
 def is_envelope(change: Change, crossing: Crossing) -> bool:
     """Whether a change is of a finish alone, and one that the gateway may leave out or make up."""
     if not change.values or any(crossing.content_of(value) != 0 for value, _ in change.values):
         return False
     if change.kind in LOSSES:
-        return failed_openly(crossing.leg, crossing.egress)
+        return failed_openly(crossing.leg, crossing.egress) or _finished_in_other_words(crossing)
     return change.kind in ("fabricated", "extra") and _may_make_up(crossing.leg, crossing.egress)
+
+
+def _finished_in_other_words(crossing: Crossing) -> bool:
+    """Whether a finish of the gateway's own stands in the place of the leg's: formats have other words for it."""
+    verbatim = crossing.verbatim
+    anew = any(row.parts & FINISH for row in verbatim.new) and not verbatim.mostly
+    return anew and finishes(crossing.egress) >= finishes(crossing.leg)
 
 
 def _may_make_up(leg: Record, egress: Record) -> bool:
@@ -62,9 +67,9 @@ def chose_to_stop(leg: Record) -> bool:
 
 
 def lost_finish(leg: Record, egress: Record) -> Hop | None:
-    """The fault, where choices finished that did not at gateway out, though all was due there."""
+    """The fault, where choices finished that did not at gateway out. Asked only where all was due there."""
     lost = finishes(leg) - finishes(egress)
-    if lost <= 0 or not all_due(leg, egress) or failed_openly(leg, egress):
+    if lost <= 0 or failed_openly(leg, egress):
         return None
     return Hop("faulty", (_of_finishes("gap", lost, "before", leg),))
 
@@ -94,10 +99,13 @@ def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
 # --------------------------------------------------------------------------- terminators, errors, broken events
 
 
-def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, broken: bool) -> tuple[Change, ...]:
-    """Findings in what is not counted among judged events. `broken`: whether broken events are told already."""
+def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, told: Hop) -> tuple[Change, ...]:
+    """Findings in what is not counted among judged events. `told`: what comparing these has told already."""
+    broken = any(change.kind == "malformed" for change in told.changes)
+    late = any(change.note == LATE for change in told.changes)
     of_events = [] if broken else broken_events(legs, egress)
-    return (*of_events, *invented_terminal(legs, egress), *swallowed_error(legs, leg, egress))
+    behind = [] if late else behind_the_end(legs, leg, egress)
+    return (*of_events, *behind, *invented_terminal(legs, egress), *swallowed_error(legs, leg, egress))
 
 
 def invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:

@@ -12,10 +12,11 @@ from typing import Final
 
 from streamwitness.semconv import PROVIDER_NAME, UNKNOWN_PROVIDER
 
+from .behind import behind_the_end
 from .change import LOSSES, Hop
 from .crossing import Crossing, Made, unproven
 from .declared import filtered, merged, rewritten
-from .envelope import broken_events, lost_finish, proper
+from .envelope import broken_events, lost_finish
 from .legs import passed_on, related
 from .parts import stopped_within_an_event, unread
 from .recut import cut_otherwise, same_content
@@ -48,7 +49,7 @@ def no_difference(crossing: Crossing) -> Made | None:
 
 def of_something_else(crossing: Crossing) -> Made | None:
     """The answer is another's: a guardrail beside it, a cache."""
-    if related(crossing.before, crossing.after) or passed_on(crossing.leg, crossing.egress):
+    if related(crossing.before, crossing.after) or passed_on(crossing):
         return None
     return Made(unproven("the answer is not made of this upstream response, as far as digests show"))
 
@@ -57,6 +58,12 @@ def broke_an_event(crossing: Crossing) -> Made | None:
     """What came out unreadable is told, and nothing else: where it stands, its content is missing."""
     broken = broken_events((crossing.leg,), crossing.egress)
     return Made(Hop("faulty", tuple(broken), prefix=crossing.hop.prefix)) if broken else None
+
+
+def went_on_behind_the_end(crossing: Crossing) -> Made | None:
+    """What came out behind the end is told, and nothing else: before it, it is missing."""
+    late = behind_the_end((crossing.leg,), crossing.leg, crossing.egress)
+    return Made(Hop("faulty", tuple(late), prefix=crossing.hop.prefix)) if late else None
 
 
 def read_by_lines(crossing: Crossing) -> Made | None:
@@ -75,21 +82,22 @@ def not_all_read(crossing: Crossing) -> Made | None:
 
 def written_otherwise(crossing: Crossing) -> Made | None:
     """A call's arguments are JSON, and a text that comes whole again may come less often; a finish is still due."""
-    reason = excuse(crossing.leg, crossing.egress, crossing.hop.changes, crossing.peer)
+    reason = excuse(crossing)
     if not reason:
         return None
-    return Made(lost_finish(crossing.leg, crossing.egress) or unproven(reason))
+    lost = lost_finish(crossing.leg, crossing.egress) if crossing.peer else None
+    return Made(lost or unproven(reason))
 
 
 def only_envelope(crossing: Crossing) -> Made | None:
     """Nothing but finishes that the gateway may make up or leave out."""
-    return None if proper(crossing) else Made(Hop("intact", prefix=crossing.hop.prefix))
+    return None if crossing.proper else Made(Hop("intact", prefix=crossing.hop.prefix))
 
 
 def unknown_format(crossing: Crossing) -> Made | None:
     """Where only the framing is known every field counts as content, those too that are no output."""
     known = crossing.leg.told(PROVIDER_NAME) != UNKNOWN_PROVIDER
-    if known or all(change.kind in _UNTOUCHED for change in proper(crossing)):
+    if known or all(change.kind in _UNTOUCHED for change in crossing.proper):
         return None
     return Made(unproven("the format is not known, so what the gateway rewrote in it may be no output"))
 
@@ -101,6 +109,7 @@ RULES: Final[tuple[Rule, ...]] = (
     no_difference,
     of_something_else,
     broke_an_event,
+    went_on_behind_the_end,
     read_by_lines,
     not_all_read,
     written_otherwise,
@@ -119,4 +128,4 @@ def judge_leg(crossing: Crossing) -> Made:
     for rule in RULES:
         if (made := rule(crossing)) is not None:
             return made
-    return Made(replace(crossing.hop, changes=proper(crossing)))
+    return Made(replace(crossing.hop, changes=crossing.proper))

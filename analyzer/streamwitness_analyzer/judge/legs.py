@@ -1,21 +1,25 @@
 """Which upstream response feeds the answer, where a gateway read several: attempts, fallbacks, guardrails, parts.
 
 A leg feeds the answer if most of the answer's content is its own, or if both have one response id and an event in
-common byte for byte. What another leg could explain, nobody is accused of (docs/design.md §7.2).
+common as it was written. What another leg could explain, nobody is accused of; it explains nothing where the answer is
+written as the one that feeds it, and shows nothing of the other (docs/design.md §7.2).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from streamwitness.semconv import RESPONSE_ID
 
-from .change import Hop
+from .change import MOST, Hop
+from .crossing import Crossing
 from .open_ends import anchor
+from .parts import other_calls
 from .records import Record
-from .rewritten import as_written
+from .verbatim import Row
 from .view import View
 
 _NEW: Final = frozenset(("altered", "fabricated", "extra", "mismatch"))
@@ -30,7 +34,8 @@ def equal_legs(legs: Sequence[Record], egress: Record) -> list[Record]:
     """Legs whose judged events are the answer's, all of them in order, the last first. Empty answers are all alike."""
     after = View(egress, "semantic")
     views = [View(leg, "semantic") for leg in reversed(legs)] if after.n or len(legs) == 1 else []
-    return [v.record for v in views if v.digests and after.digests and (v.n, v.o) == (after.n, after.o)]
+    equal = [v.record for v in views if v.digests and after.digests and (v.n, v.o) == (after.n, after.o)]
+    return [leg for leg in equal if not other_calls(leg, egress)]
 
 
 def related(before: View, after: View) -> bool:
@@ -40,21 +45,58 @@ def related(before: View, after: View) -> bool:
     return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
 
 
-def passed_on(leg: Record, egress: Record) -> bool:
-    """Whether the only upstream response and the answer have one id, and an event of one came through byte for byte."""
-    told = leg.told(RESPONSE_ID)
-    return bool(told) and told == egress.told(RESPONSE_ID) and bool(as_written(leg) & as_written(egress))
+def passed_on(crossing: Crossing) -> bool:
+    """Whether a response and the answer have one id, and an event of one came through as it was written."""
+    told = crossing.leg.told(RESPONSE_ID)
+    return bool(told) and told == crossing.egress.told(RESPONSE_ID) and bool(crossing.verbatim.same)
 
 
-def explained_by(hop: Hop, others: Sequence[View]) -> bool:
-    """Whether another attempt's content could explain what looks like a fault."""
+def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
+    """Whether another attempt's content could explain what looks like a fault of the leg that feeds the answer."""
+    return any(_explains(other, hop) for other in others if not _shows_nothing_of(other, crossing))
+
+
+def _explains(other: View, hop: Hop) -> bool:
     if any(not change.values for change in hop.changes):
         return True
-    brought = any(view.record.total("content") or view.record.part("finish") for view in others)
+    brought = other.record.total("content") or other.record.part("finish")
     if brought and any(change.kind in _NEW for change in hop.changes):
         return True  # a piece of it may stand in an event that joins both
-    known = {value for view in others for value in view.values}
+    known = set(other.values)
     return None in known or any(v in known for change in hop.changes for v, _ in change.values)
+
+
+def _shows_nothing_of(other: View, crossing: Crossing) -> bool:
+    """Whether the answer, as it is written, is made of its leg without anything of the other."""
+    verbatim, leg = crossing.verbatim, crossing.leg
+    theirs = verbatim.of(other.record)
+    if not other.whole or {row.writing for row in theirs} & {row.writing for row in verbatim.after}:
+        return False
+    if verbatim.whole:
+        return True
+    broke = not other.record.complete and (other.record.leg or 0) < (leg.leg or 0)
+    return broke and verbatim.mostly and _named_apart(other.record, crossing) and not _begins_with(theirs, crossing)
+
+
+def _named_apart(other: Record, crossing: Crossing) -> bool:
+    """Whether the answer bears its leg's response id, and the other attempt had another one."""
+    told, others = crossing.leg.told(RESPONSE_ID), other.told(RESPONSE_ID)
+    return told is not None and told == crossing.egress.told(RESPONSE_ID) and others not in (None, told)
+
+
+def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:
+    """Whether something new at the very beginning may be a run of an attempt that broke, joined to what replaces it.
+
+    Who goes on with another response has sent all that he sends of the first one by then.
+    """
+    verbatim = crossing.verbatim
+    kept = next((row.position for row in verbatim.after if row.writing in verbatim.read), -1)
+    new = [row for row in verbatim.after if row.position < kept]
+    if len(new) * len(verbatim.gone) > MOST:
+        return True
+    ends = set(accumulate((row.content for row in theirs), initial=0))
+    sizes = {row.content - more for row in new for more in (0, *(row.content for row in verbatim.gone))}
+    return any(end - size in ends for end in ends for size in sizes if size > 0)
 
 
 def spliced(feeding: View, others: Sequence[View], after: View) -> bool:

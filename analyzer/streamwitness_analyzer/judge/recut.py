@@ -9,39 +9,59 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from streamwitness.semconv import FINISH
+
+from .behind import behind_the_end
 from .change import LOSSES, Change, Hop, Proof
 from .crossing import Crossing, Made, unproven
-from .envelope import lost_finish, made_up_finish, proper
-from .parts import all_slots, first_difference, may_go_on_behind_terminal, same_slots
+from .envelope import lost_finish, made_up_finish
+from .parts import all_slots, first_difference, may_go_on_behind_terminal, parts_of, same_slots
 from .view import View
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+ONE_MORE: Final = "more events with a finish left than were read"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
 def same_content(crossing: Crossing) -> Made | None:
     """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
     leg, egress = crossing.leg, crossing.egress
-    if not (crossing.peer and same_slots(leg, egress)):
+    if not (crossing.peer and same_slots(leg, egress)) or doubled_or_displaced(crossing):
         return None
     if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
-        return Made(unproven("the gateway sent its terminator before other events"), recut=True)
+        late = behind_the_end((leg,), leg, egress)
+        early = unproven("the gateway sent its terminator before other events")
+        return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
-        return Made(unproven("more events with a finish left than were read"), recut=True)
+        return Made(unproven(ONE_MORE), recut=True)
     fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
     return Made(fault or Hop("intact", prefix=0), recut=True)
 
 
+def doubled_or_displaced(crossing: Crossing) -> bool:
+    """Whether all events of the answer are as they were written, only that some stand elsewhere or a finish came twice.
+
+    Then nothing was cut otherwise. An event without content may be sent again to keep a connection alive.
+    """
+    changes, after = crossing.proper, crossing.after
+    if not changes or any(change.kind not in ("duplicate", "reorder") for change in changes):
+        return False
+    again = {value for change in changes if change.kind == "duplicate" for value, _ in change.values}
+    parts = parts_of(crossing.egress)
+    masks = [parts.get(p or 0, 0) for p, v in zip(after.positions, after.values, strict=True) if v in again]
+    return crossing.verbatim.whole and all(mask & FINISH for mask in masks)
+
+
 def cut_otherwise(crossing: Crossing) -> Made | None:
     """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
-    return altered(crossing) if _is_recut(proper(crossing), crossing) else None
+    return altered(crossing) if _is_recut(crossing.proper, crossing) else None
 
 
 def altered(crossing: Crossing) -> Made:
     """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
-    changes, leg = proper(crossing), crossing.leg
+    changes, leg = crossing.proper, crossing.leg
     marked = first_difference(leg, crossing.egress)
     if marked is None and not (crossing.peer and all_slots(leg)):
         return Made(unproven(NO_DIGEST))

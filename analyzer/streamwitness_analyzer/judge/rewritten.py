@@ -5,20 +5,23 @@
   any has none at all, or `{}`.
 - **A text that is repeated whole** may be sent less often, or at other points, as long as it comes to the same end.
 
-Who hands on events byte for byte writes nothing otherwise: what is gone then was lost, but for `{}` and for a text that
-comes again.
+Who hands on events as they were written writes nothing otherwise: what is gone then was lost, but for `{}` and for a
+text that comes again. And a call was not written otherwise of which other pieces came through as they were: whoever
+reads its arguments writes all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH, OTHER, ROLE, TOOL_ARGS, TOOL_START, USAGE
 
 from .change import Change
+from .crossing import Crossing
 from .parts import all_slots, parts_of, slots_of
 from .records import Record
+from .verbatim import Row, Writing
 from .view import View
 
 CALLS: Final = "arguments of a call are JSON, which the gateway may have written otherwise"
@@ -26,32 +29,64 @@ REPEATED: Final = "the format repeats its texts whole, and the gateway may have 
 _HOLLOW: Final = 2
 """Bytes of `{}`."""
 _OF_CALLS: Final = TOOL_START | TOOL_ARGS
+_OTHERS: Final = 2
+"""Pieces that came through as they were, which who reads and writes a call's arguments would not leave so."""
 _BESIDE: Final = FINISH | ROLE | USAGE | OTHER
 """What may stand in an event that a rewriting of calls touches."""
 
 
-def excuse(leg: Record, egress: Record, changes: Sequence[Change], peer: bool) -> str:
-    """Why these changes may be none of what is said; "" where they are. `peer`: all of the leg was due."""
-    rewritten = not as_written(egress) <= as_written(leg)
+def excuse(crossing: Crossing) -> str:
+    """Why the changes may be none of what is said; "" where they are."""
+    leg, egress = crossing.leg, crossing.egress
     if any(_kind(slot).startswith("snapshot") for slot in slots_of(leg)):
-        return REPEATED if rewritten or _same_end(leg, egress) else ""
+        return REPEATED if not crossing.verbatim.whole or _same_end(leg, egress) else ""
     if not (leg.part("tool_start") or egress.part("tool_start")):
         return ""
-    if not (peer and all_slots(leg) and all_slots(egress)):
-        return CALLS if rewritten and all(_only_calls(change, leg, egress) for change in changes) else ""
+    rewritten = _writes_calls(crossing)
+    if not (crossing.peer and all_slots(leg) and all_slots(egress)):
+        return CALLS if rewritten and all(_only_calls(change, leg, egress) for change in crossing.hop.changes) else ""
     different = _different(leg, egress)
-    if any(_kind(slot) != "tool" for slot in different):
+    if not different or any(_kind(slot) != "tool" for slot in different):
         return ""
     hollow = _hollow(leg) | _hollow(egress)
     filled = all(abs(had - has) == _HOLLOW and min(had, has) in hollow for had, has in different.values())
     return CALLS if rewritten or filled else ""
 
 
-def as_written(record: Record) -> set[int]:
-    """Payload digests of the events that say something."""
-    payloads = View(record, "payload").values
-    at = (p for p in View(record, "semantic").positions if p is not None)
-    return {value for p in at if (value := payloads[p]) is not None}
+def _writes_calls(crossing: Crossing) -> bool:
+    """Whether the gateway may write calls its own way: some event is new, and not a piece among others that are not."""
+    verbatim = crossing.verbatim
+    if verbatim.whole or not verbatim.mostly:
+        return not verbatim.whole
+    read = _calls(crossing.leg, verbatim.before)
+    sent = _calls(crossing.egress, verbatim.after)
+    here = frozenset(row.writing for row in verbatim.after if row.writing is not None)
+    return not (_among_pieces(verbatim.new, sent, verbatim.read) and _among_pieces(verbatim.gone, read, here))
+
+
+def _calls(record: Record, rows: Sequence[Row]) -> list[list[Row]]:
+    """The events of each call, where they stand one call behind the other; nothing where they do not."""
+    calls: list[list[Row]] = []
+    for row in rows:
+        if row.parts & TOOL_START:
+            calls.append([])
+        if calls and row.parts & _OF_CALLS:
+            calls[-1].append(row)
+    told = sorted(size for slot, (_, size) in slots_of(record).items() if _kind(slot) == "tool")
+    return calls if told == sorted(sum(row.content for row in call) for call in calls) else []
+
+
+def _among_pieces(odd: Sequence[Row], calls: Sequence[Sequence[Row]], there: Collection[Writing]) -> bool:
+    """Whether each of these events is a piece of a call's arguments, at least two others of which came through."""
+    others: dict[int, int] = {}
+    for call in calls:
+        through = sum(_is_piece(piece) and piece.writing in there for piece in call)
+        others.update((row.position, through) for row in call)
+    return all(_is_piece(row) and others.get(row.position, 0) >= _OTHERS for row in odd)
+
+
+def _is_piece(row: Row) -> bool:
+    return row.parts & _OF_CALLS == TOOL_ARGS and bool(row.content)
 
 
 def _same_end(leg: Record, egress: Record) -> bool:

@@ -21,7 +21,7 @@ from .excuses import judge_leg
 from .legs import continued, equal_legs, explained_by, related, replaced, spliced
 from .parts import MISREAD, misframed
 from .records import Exchange, Record
-from .recut import same_content
+from .recut import ONE_MORE, same_content
 from .view import View
 
 _SHARED: Final = "several upstream attempts share the answer"
@@ -57,7 +57,7 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
         return Upstream(last, unproven(reason), replaced(legs, last))
     if equal := equal_legs(legs, egress):
         return _equal(equal, legs, egress)
-    found = _single(legs[0], egress) if len(legs) == 1 else _several(legs, egress)
+    found = _single(Crossing(legs[0], egress)) if len(legs) == 1 else _several(legs, egress)
     return _with_uncounted(found, legs, egress)
 
 
@@ -87,9 +87,9 @@ def _equal(equal: Sequence[Record], legs: Sequence[Record], egress: Record) -> U
     return next((one for one in found if one.hop is not None and one.hop.status == "intact"), found[0])
 
 
-def _single(leg: Record, egress: Record) -> Upstream:
-    made = judge_leg(Crossing(leg, egress))
-    return Upstream(leg, made.hop, recut=made.recut, edited=made.edited)
+def _single(crossing: Crossing) -> Upstream:
+    made = judge_leg(crossing)
+    return Upstream(crossing.leg, made.hop, recut=made.recut, edited=made.edited)
 
 
 def _several(legs: Sequence[Record], egress: Record) -> Upstream:
@@ -111,12 +111,13 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     feeding = [view for view in views if related(view, after)]
     if len(feeding) != 1:
         return last
-    sole = _single(feeding[0].record, egress)
+    crossing = Crossing(feeding[0].record, egress)
+    sole = _single(crossing)
     others = [view for view in views if view is not feeding[0]]
-    gone = replaced(legs, feeding[0].record)
-    if sole.hop and not explained_by(sole.hop, others) and not spliced(feeding[0], others, after):
+    gone = replaced(legs, crossing.leg)
+    if sole.hop and not explained_by(sole.hop, crossing, others) and not spliced(feeding[0], others, after):
         return replace(sole, superseded=gone)
-    return Upstream(feeding[0].record, unproven(_SHARED), gone)
+    return Upstream(crossing.leg, unproven(_SHARED), gone)
 
 
 def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> Upstream:
@@ -127,7 +128,8 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
     hop, leg = found.hop, found.leg
     if hop is None or leg is None or (hop.status == "unproven" and hop.reason not in REASONS):
         return found
-    broken = any(change.kind == "malformed" for change in hop.changes)
-    if changes := uncounted(legs, leg, egress, broken=broken):
+    if changes := uncounted(legs, leg, egress, told=hop):
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
+    elif hop.status == "intact" and egress.part("finish") > sum(each.part("finish") for each in legs) > 0:
+        hop = unproven(ONE_MORE)  # it is not among the judged ones, and lost rows hide what it is
     return replace(found, hop=hop, peer=all_due(leg, egress))

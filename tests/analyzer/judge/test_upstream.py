@@ -105,12 +105,17 @@ def test_the_same_content_cut_otherwise_is_intact() -> None:
     assert [n["kind"] for n in verdict["notes"]] == ["recut"]
 
 
-def test_no_cut_of_the_content_explains_one_more_finish() -> None:
-    """All content came through, and the finish twice: that is not intact."""
+@pytest.mark.parametrize(
+    ("again", "found"),
+    [(ANSWER[-2], [("duplicate", ["gateway"], 1, (21, 21))]), (replace(ANSWER[-2], payload=1), [])],
+    ids=["in the same bytes", "in others"],
+)
+def test_no_cut_of_the_content_explains_one_more_finish(again: Event, found: list[tuple[Any, ...]]) -> None:
+    """All content came through, and the finish twice: that is not intact, and doubled where its bytes are."""
     slots = ("0/text/0 00c0ffee 60",)
     hows = {"ingress": How("ingress", leg=0, slots=slots), "egress": How("egress", legs=(LEG,), slots=slots)}
-    verdict = gateway(ANSWER, [*ANSWER[:-1], *ANSWER[-2:]], **hows)
-    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+    verdict = gateway(ANSWER, [*ANSWER[:-1], again, ANSWER[-1]], **hows)
+    assert (verdict["integrity"], told(verdict)) == ("damaged" if found else "unproven", found)
 
 
 def test_a_finish_lost_while_cutting_is_still_lost() -> None:

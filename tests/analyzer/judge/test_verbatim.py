@@ -1,0 +1,177 @@
+"""Gateways that hand on what they read as it was written, and those that may not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from streamwitness.blocks import Block
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.chat import Leg, anew, called, ends, found, gateway, said, without_rows
+
+# --------------------------------------------------------------------------- an answer of equal pieces
+
+EQUAL = said(*["ha "] * 8)
+LOST = ("gap", ["gateway"], 1)
+
+
+@pytest.mark.parametrize("stamp", [False, True], ids=["plain", "numbered"])
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [(EQUAL[1:], "gap"), ([*EQUAL, EQUAL[0]], "duplicate"), ([*said("ho "), *EQUAL[1:]], "altered")],
+    ids=["one less", "one more", "one changed"],
+)
+def test_equal_pieces_in_the_bytes_of_the_leg(sent: list[bytes], kind: str, stamp: bool) -> None:
+    """No run of them is unique; but the response id and the bytes of the events are the leg's."""
+    assert found(gateway([*sent, *ends()], Leg([*EQUAL, *ends()]), stamp=stamp)) == [(kind, ["gateway"], 1)]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [*said(*["ha "] * 7, name="other"), *ends("other")],
+        anew([*EQUAL[1:], *ends()]),
+    ],
+    ids=["another response id", "written anew"],
+)
+def test_equal_pieces_that_may_be_another_answers(sent: list[bytes]) -> None:
+    """A guardrail that was read beside the answer may have said the same few words."""
+    for stamp in (False, True):
+        assert found(gateway(sent, Leg([*EQUAL, *ends()]), stamp=stamp)) == []
+
+
+# --------------------------------------------------------------------------- one that failed over
+
+OTHERS = said("I ", "may ", "not ", name="first")
+WORDS = ("The ", "quick ", "brown ", "fox ", "jumps ", "over ", "dogs.")
+SECOND = [*said(*WORDS), *ends()]
+
+
+def failed_over(sent: Sequence[bytes], first: Sequence[bytes] = OTHERS, end: str = "reset") -> list[Block]:
+    """The first upstream broke, the second one answered."""
+    return gateway(sent, Leg(first, end), Leg(SECOND))
+
+
+@pytest.mark.parametrize(
+    ("sent", "findings"),
+    [
+        ([*SECOND[:3], *SECOND[4:]], [LOST]),
+        ([*SECOND[:3], SECOND[2], *SECOND[3:]], [("duplicate", ["gateway"], 1)]),
+        ([*SECOND[:3], SECOND[4], SECOND[3], *SECOND[5:]], [("reorder", ["gateway"], 1)]),
+        ([*SECOND[:3], *said("red "), *SECOND[4:]], [("altered", ["gateway"], 1)]),
+        ([*SECOND[:3], *said("red "), *SECOND[3:]], [("fabricated", ["gateway"], 1)]),
+        ([*said("Certainly! "), *SECOND], [("fabricated", ["gateway"], 1)]),
+    ],
+    ids=["lost", "doubled", "displaced", "changed", "invented", "invented at first"],
+)
+def test_an_attempt_of_which_the_answer_shows_nothing_explains_nothing(
+    sent: list[bytes], findings: list[tuple[Any, ...]]
+) -> None:
+    """Every other event is written as the second one's, and bears its response id."""
+    blocks = failed_over(sent)
+    assert found(blocks) == findings
+    assert [note["kind"] for note in judge(blocks, settled=True)["notes"]] == ["superseded"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "first", "end"),
+    [
+        ([*said("I may "), *SECOND], OTHERS, "reset"),
+        ([*said("I The "), *SECOND[1:]], OTHERS, "reset"),
+        ([*said("no. "), *SECOND], said("no.", " ", "I", name="first"), "reset"),
+        ([*SECOND[:3], *said("[safe] "), *SECOND[3:]], [*said("[safe] ", name="first"), *ends("first")], "eof"),
+        ([*SECOND[:3], *said("red "), *SECOND[4:]], said("I ", "may ", "not "), "reset"),
+        ([*said("I ", name="first"), *SECOND[1:]], OTHERS, "reset"),
+        (said("red ", *WORDS[3:]), OTHERS, "reset"),
+    ],
+    ids=[
+        "a run of the first one's in front", "joined to what replaces it", "pieces of it joined", "a side call's words",
+        "one response id", "goes on with the second", "mostly written anew",
+    ],
+)  # fmt: skip
+def test_what_an_attempt_may_have_brought_accuses_nobody(sent: list[bytes], first: list[bytes], end: str) -> None:
+    """A gateway that goes on where an upstream broke has sent, by then, what it sends of it."""
+    assert found(failed_over(sent, first, end)) == []
+
+
+@pytest.mark.parametrize("point", ["ingress", "egress"])
+def test_lost_rows_may_hide_what_an_attempt_brought(point: str) -> None:
+    """What they held is not known to be anybody's."""
+    assert found(without_rows(failed_over([*SECOND[:3], *said("red "), *SECOND[4:]]), point)) == []
+
+
+# --------------------------------------------------------------------------- calls
+
+TEXT = said("Let me see.")
+PIECES = ('{"city": ', '"Paris", ', '"days": ', "3}")
+CALL = called(*PIECES)
+READ = [*TEXT, *CALL, *ends(finish="tool_calls")]
+
+
+@pytest.mark.parametrize("at", [2, 3, 4])
+@pytest.mark.parametrize("end", ["eof", "cancelled"])
+def test_a_piece_of_a_call_that_was_changed(at: int, end: str) -> None:
+    """Whoever writes arguments his own way reads them whole, and leaves no other piece as it was."""
+    for sent in (
+        [*CALL[:at], called("mistletoe")[1], *CALL[at + 1 :]],
+        [*CALL[:at], called("mistletoe")[1], *CALL[at:]],
+    ):
+        blocks = gateway([*TEXT, *sent, *ends(finish="tool_calls")], Leg(READ, end))
+        assert [suspects for _, suspects, _ in found(blocks)] == [["gateway"]]
+
+
+@pytest.mark.parametrize(
+    ("read", "sent"),
+    [
+        (CALL, called('{"city":"Paris","days":3}')),
+        (called('{"city": "Paris"}'), called('{"city":"Paris"}')),
+        (called('{"city": ', '"Paris"}'), called('{"city": ', "'Paris'}")),
+        ([*CALL, *called('{"n": 1.0}', index=1)], [*CALL, *called('{"n": 1}', index=1)]),
+        (
+            [CALL[0], *called(index=1), *CALL[1:], *called('{"n": 1.0}', index=1)[1:]],
+            [CALL[0], *called(index=1), *CALL[1:], *called('{"n": 1}', index=1)[1:]],
+        ),
+    ],
+    ids=["all of it in one event", "one piece", "two pieces", "another call", "another call, begun with it"],
+)
+def test_a_call_that_may_be_written_otherwise(read: list[bytes], sent: list[bytes]) -> None:
+    """Though the text and the other calls came through as they were."""
+    many = said(*WORDS)
+    blocks = gateway([*many, *sent, *ends(finish="tool_calls")], Leg([*many, *read, *ends(finish="tool_calls")]))
+    assert found(blocks) == []
+
+
+def test_a_text_that_changed_place_with_a_call() -> None:
+    """The content of each is the same; in the same bytes, nothing was cut otherwise."""
+    sent = [*CALL, *TEXT, *ends(finish="tool_calls")]
+    assert [kind for kind, *_ in found(gateway(sent, Leg(READ)))] == ["reorder"]
+    assert judge(without_rows(gateway(sent, Leg(READ)), "egress"), settled=True)["integrity"] == "unproven"
+    assert judge(gateway(anew(sent), Leg(READ)), settled=True)["integrity"] == "intact"
+
+
+# --------------------------------------------------------------------------- finishes
+
+
+def test_a_finish_that_came_twice() -> None:
+    """In the bytes of the leg's it is doubled; written otherwise, nothing tells that it is the same one."""
+    twice = [*said(*WORDS), *ends()[:1], *ends()]
+    assert found(gateway(twice, Leg(SECOND))) == [("duplicate", ["gateway"], 1)]
+    blocks = gateway(anew(twice), Leg(SECOND))
+    assert (found(blocks), judge(blocks, settled=True)["integrity"]) == ([], "unproven")
+
+
+def test_an_event_without_content_that_came_twice_keeps_a_connection_alive() -> None:
+    """It is no output, and no end."""
+    empty = said("")
+    blocks = gateway([*empty, *empty, *SECOND], Leg([*empty, *SECOND]))
+    assert (found(blocks), judge(blocks, settled=True)["integrity"]) == ([], "intact")
+
+
+def test_formats_have_other_words_for_an_end() -> None:
+    """Only the text that was lost besides is told; and where the rest is as it was, so is the other end."""
+    read = Leg([*said(*WORDS), *ends(finish="content_filter")])
+    sent = [*said(*WORDS[:3], *WORDS[4:]), *ends(finish="length")]
+    assert found(gateway(anew(sent), read)) == [LOST]
+    assert ("tail", ["gateway"], 1) in found(gateway(sent, read))
