@@ -110,9 +110,10 @@ def test_the_httpx_example_s_parser_does_not_split_words(servers: Servers) -> No
     assert servers.verdict(stream)["integrity"] == "intact"
 
 
-def test_examples_are_typed() -> None:
-    """mypy --strict has nothing to say."""
+def test_examples_are_typed(pytestconfig: pytest.Config) -> None:
+    """mypy --strict has nothing to say; what it has read of the libraries it keeps for the next run."""
     pytest.importorskip("mypy")
+    kept = pytestconfig.cache.mkdir("mypy") if getattr(pytestconfig, "cache", None) else os.devnull
     command = [
         sys.executable,
         "-m",
@@ -120,7 +121,7 @@ def test_examples_are_typed() -> None:
         "--strict",
         "--no-error-summary",
         "--config-file=",
-        f"--cache-dir={os.devnull}",
+        f"--cache-dir={kept}",
         ".",
     ]
     done = subprocess.run(command, cwd=EXAMPLES, capture_output=True, text=True, check=False)

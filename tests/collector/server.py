@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from streamwitness_collector.sink import Batch
+from tests.quick import QuickServer
 
 
 @dataclass
@@ -35,7 +36,7 @@ class RecordingSink:
 def serving(app: Any) -> Iterator[str]:
     """Base URL of `app` while it is served."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
+        server = QuickServer(uvicorn.Config(app, log_level="critical"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:

@@ -7,7 +7,7 @@ import gc
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -109,7 +109,8 @@ def test_a_broker_that_hangs_makes_the_sender_come_back_and_nothing_is_lost(monk
         with Kafka(), _collector(_settings(servers, "spans", kafka_timeout=2.0)) as url:
             _until_stored(url, 1)
             with relay.hanging():
-                answers = [_post(url, 2) for _ in range(3)]
+                with ThreadPoolExecutor(3) as senders:
+                    answers = list(senders.map(_post, [url] * 3, [2] * 3))
                 assert httpx.get(f"{url}/healthz").status_code == 200
             assert [item.status_code for item in answers] == [503, 503, 503]
             assert {item.headers["retry-after"] for item in answers} == {"1"}

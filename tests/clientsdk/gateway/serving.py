@@ -14,6 +14,8 @@ from typing import Any
 
 import uvicorn
 
+from tests.quick import QuickServer
+
 PATH = "/v1/chat/completions"
 SSE = [(b"content-type", b"text/event-stream; charset=utf-8")]
 
@@ -53,7 +55,7 @@ class Server:
     def __init__(self, app: Any, **options: Any) -> None:
         settings = {"lifespan": "off", "timeout_graceful_shutdown": 1, **options}
         config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical", ws="none", **settings)
-        self._server = uvicorn.Server(config)
+        self._server = QuickServer(config)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         until(lambda: self._server.started or not self._thread.is_alive())

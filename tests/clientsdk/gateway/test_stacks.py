@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import fastapi
@@ -94,14 +94,37 @@ STACKS = [
 ]
 
 
-def answered(make: Any, stack: tuple[Any, ...]) -> tuple[bytes, str | None, str]:
+class Switch:
+    """An app that is another one for each test, so that they share a server."""
+
+    app: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+Answered = Callable[[Any, tuple[Any, ...]], tuple[bytes, str | None, str]]
+
+
+@pytest.fixture(scope="module")
+def answered() -> Iterator[Answered]:
     """Decoded body, coding, and the header that the middleware sets."""
-    with serve(make([Middleware(item) for item in stack])) as server, httpx.Client(trust_env=False) as client:
-        response = client.post(server.url + PATH)
-    return response.content, response.headers.get("content-encoding"), response.headers["x-base"]
+    switch = Switch()
+    with serve(switch) as server:
+
+        def ask(make: Any, stack: tuple[Any, ...]) -> tuple[bytes, str | None, str]:
+            switch.app = make([Middleware(item) for item in stack])
+            with httpx.Client(trust_env=False) as client:
+                response = client.post(server.url + PATH)
+            return response.content, response.headers.get("content-encoding"), response.headers["x-base"]
+
+        yield ask
 
 
-without_the_hook = functools.cache(answered)
+@pytest.fixture(scope="module")
+def without_the_hook(answered: Answered) -> Answered:
+    """The same of a stack that does not have it, asked once each."""
+    return functools.cache(answered)
 
 
 @pytest.fixture
@@ -112,7 +135,9 @@ def sink() -> Any:
 
 @pytest.mark.parametrize("make", APPS.values(), ids=APPS)
 @pytest.mark.parametrize("stack", STACKS, ids=lambda stack: " ▸ ".join(item.__name__ for item in stack))
-def test_every_order_passes_the_same_bytes_and_leaves_one_record(sink: MemorySink, stack: Any, make: Any) -> None:
+def test_every_order_passes_the_same_bytes_and_leaves_one_record(
+    sink: MemorySink, answered: Answered, without_the_hook: Answered, stack: Any, make: Any
+) -> None:
     """Outermost first: what the client reads is what it reads without the hook, and the record counts every event."""
     bare = tuple(item for item in stack if item is not StreamWitness)
     assert answered(make, stack) == without_the_hook(make, bare)
