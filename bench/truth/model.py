@@ -278,7 +278,14 @@ def _passages(seen: _Seen, end: End) -> tuple[Passage, ...]:
     told = tuple(str(e.of) for e in seen["applied"] if e.result == "applied")
     return (
         Passage("gateway", _told(seen["ingress"]), _told(seen["egress"]), broke),
-        Passage("transport", in_bytes(seen["egress"]), in_bytes(seen["wire"]), stopped, by_event=True),
+        Passage(
+            "transport",
+            in_bytes(seen["egress"]),
+            in_bytes(seen["wire"]),
+            stopped,
+            by_event=True,
+            due=reached(seen["egress"], seen["wire"]),
+        ),
         Passage("parser", said(seen["wire"]), said(seen["parsed"]), raised),
         Passage("reducer", applied, told, raised),
     )
@@ -291,6 +298,12 @@ def said(events: Sequence[Event]) -> tuple[str, ...]:
 def _told(events: Sequence[Event]) -> tuple[str, ...]:
     """What was said, and whether it was said that it failed."""
     return said(events) + (("error",) if any(event.parts & ERROR for event in events) else ())
+
+
+def reached(sent: Sequence[Event], came: Sequence[Event]) -> int:
+    """How many of the events were due, up to the furthest that came: each is an object of its own."""
+    here = {id(event) for event in came}
+    return max((i + 1 for i, event in enumerate(sent) if id(event) in here), default=0)
 
 
 def in_bytes(events: Sequence[Event]) -> tuple[str, ...]:

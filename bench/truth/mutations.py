@@ -68,6 +68,8 @@ def less_worth(before: Score, now: Score) -> str:
     for component, outcome in before.outcomes.items():
         if outcome in _RANKS and _rank(now.outcomes.get(component, "")) < _rank(outcome):
             return f"less, {component} {outcome} and now {now.outcomes.get(component)}"
+    if before.integrity == "intact" != now.integrity:
+        return "less, not intact any more"
     for what in ("placed", "counted", "exact", "intact"):
         if getattr(now, what)[0] < getattr(before, what)[0]:
             return f"less, {what}"

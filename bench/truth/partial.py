@@ -11,7 +11,7 @@ from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL
 from tests.analyzer.judge.build import LEG, Event, How, answer, path, random_cuts, recorder_id
 
 from .labels import Deed, Ended, Passage, Trial
-from .model import ID, damaged, in_bytes, said, whole, words
+from .model import ID, damaged, in_bytes, reached, said, whole, words
 
 # --------------------------------------------------------------------------- one hop
 
@@ -26,10 +26,11 @@ def hop(rng: Random, name: str) -> Trial:
         end = "eof"
     own = end in ("cancelled", "timeout", "unknown")
     came = came[: rng.randint(0, len(came))] if own else came
+    due = reached(sent, came)
     size = rng.choice(((1, 3), (2, 16), (2, 16)))
     blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent), *size))
     blocks += How("wire", end=end, expected=("egress",)).blocks(came, random_cuts(rng, len(came), *size))
-    passage = Passage("transport", in_bytes(sent), in_bytes(came), own, by_event=True)
+    passage = Passage("transport", in_bytes(sent), in_bytes(came), own, by_event=True, due=due)
     return Trial(
         name, "model", "pass-through", "model", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
         frozenset(("egress", "wire")),

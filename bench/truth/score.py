@@ -49,6 +49,10 @@ class Difference:
     lost: int
     added: int
     moved: bool
+    new: bool = False
+    """Whether some of what came out more had never gone in."""
+    copied: bool = False
+    """Whether some had."""
 
     @classmethod
     def of(cls, passage: Passage) -> Difference:
@@ -56,21 +60,26 @@ class Difference:
         before, after = Counter(passage.before), Counter(passage.after)
         before["0/terminal"] = after["0/terminal"] = 0  # comes and goes, and is compared apart
         both = before & after
+        more = after - before
         return cls(
             (before - after).total(),
-            (after - before).total(),
+            more.total(),
             _kept(passage.before, both) != _kept(passage.after, both),
+            any(not before[token] for token in more),
+            any(before[token] for token in more),
         )
 
     def allows(self, kind: str, *, stopped: bool) -> bool:
         """Whether a finding of this kind is true of it. `stopped`: what is missing may only have come too late."""
-        if kind in LOST:
-            return self.lost > 0 or (stopped and self.moved)
-        if kind in ADDED:
-            return self.added > 0 or self.moved
-        if kind == "reorder":
-            return self.moved or bool(self.lost and self.added)
-        return True
+        late = kind == "gap_or_late" and stopped and self.moved
+        true = {
+            **dict.fromkeys(LOST, self.lost > 0 or late),
+            "extra": self.added > 0,
+            "duplicate": self.copied,
+            "fabricated": self.new,
+            "reorder": self.moved,
+        }
+        return true.get(kind, True)
 
 
 def _kept(tokens: Sequence[str], both: Counter[str]) -> list[str]:
@@ -108,6 +117,7 @@ class Score:
     """Components whose findings all have exact counts, of those found with all records there."""
     exact: tuple[int, int] = (0, 0)
     """Findings of a loss or a surplus with an exact count, of all, whatever was lost of the records."""
+    integrity: str = ""
     intact: tuple[int, int] = (0, 0)
     """Whether a stream in order is called intact, where every point and all of its records are there."""
     confused: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -152,6 +162,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
         out.outcomes["source"] = _source(trial, findings, to_blame)
     _placed(trial, findings, out, whole=whole)
     _confused(findings, to_blame, out)
+    out.integrity = verdict["integrity"]
     counted = [f for f in findings if f["kind"] in LOST | ADDED]
     out.exact = (sum(f["exact"] for f in counted), len(counted))
     if whole and not trial.deeds and not trial.notes & UNPROVABLE:
@@ -260,9 +271,12 @@ def _net(passage: Passage) -> tuple[Counter[str], Counter[str]]:
 
 def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
     """No count is above the real one, and an exact one is the real one."""
-    if passage.stopped or not set(_AROUND[passage.component]) <= trial.points or trial.notes & {"recut", "resumed"}:
+    if not set(_AROUND[passage.component]) <= trial.points or trial.notes & {"recut", "resumed"}:
         return
     told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
+    if passage.stopped:
+        _bounded(passage, told, out)
+        return
     if any(f["proof"]["case"] in ("envelope", "by_rows") for f in told):
         return
     replaced = sum(f["count"] for f in told if f["kind"] in CHANGED)
@@ -279,12 +293,23 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
             out.wrong.append(f"{passage.component}: exactly {count} told, {real} real")
 
 
+def _bounded(passage: Passage, told: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """Of what had to come before its reader stopped, no more is told lost or late than is missing."""
+    if passage.due is None:
+        return
+    missing = Counter(passage.before[: passage.due]) - Counter(passage.after)
+    count = sum(f["count"] for f in told if f["kind"] in LOST)
+    if count > missing.total():
+        out.wrong.append(f"{passage.component}: {count} told, {missing.total()} were due and did not come")
+
+
 def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
     """Where one run was lost and no other place explains it, no place that is told surely leaves it out.
 
     With all records there, it is told exactly.
     """
     for passage in trial.passages:
+        _covered(trial, passage, findings, out)
         run = lost_run(passage) if passage.by_event else None
         told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
         if run is None or not told:
@@ -295,6 +320,18 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
             out.wrong.append(f"lost {run[0]}-{run[1]}, told surely {reach[0]}-{reach[1]}")
         if whole:
             out.placed = (out.placed[0] + (reach == run), out.placed[1] + 1)
+
+
+def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """Where a single run was lost, what is told surely does not leave out the place where that was done."""
+    deeds = [deed for deed in trial.deeds if deed.component == passage.component]
+    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
+    if not (passage.by_event and told and len(deeds) == 1 and deeds[0].act in ("drop", "cut")) or passage.stopped:
+        return
+    low, high = min(f["sequence"][0] for f in told), max(f["sequence"][1] for f in told)
+    at = deeds[0].at
+    if all(f["exact"] and not f["about"] for f in told) and at and not low <= min(at) <= max(at) <= high:
+        out.wrong.append(f"lost at {min(at)}-{max(at)}, told surely {low}-{high}")
 
 
 def _integrity(
