@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bench.truth.labels import Deed
-from streamwitness.gateway import StreamWitness, upstream
+from streamwitness.gateway import StreamWitness, edited, upstream
 from streamwitness.headers import parse_request, parse_response
 from streamwitness.semconv import HEADER
 
@@ -79,6 +79,8 @@ class Gateway:
         """The body, event by event or as it came."""
         if notes.scenario.gateway == "failover":
             await self._try_first(notes)
+        if notes.scenario.declares:
+            edited(notes.scenario.declares)  # type: ignore[arg-type]
         broken = Broken(notes)
         framer = Framer(FRAMING[notes.scenario.out], PLAIN)
         try:
@@ -91,7 +93,7 @@ class Gateway:
     async def _forwarded(self, notes: Notebook, broken: Broken, framer: Framer) -> AsyncIterator[bytes]:
         scenario = notes.scenario
         splitter = Splitter(FRAMING[scenario.provider])
-        as_it_came = scenario.gateway in _AS_IT_CAME and scenario.fault("gateway") is None
+        as_it_came = scenario.gateway in _AS_IT_CAME and scenario.fault("gateway") is None and not scenario.edits
         async for piece in self._pieces(notes, ""):
             outs = _through(notes, broken, splitter.feed(piece))
             for made in [list(outs)] if as_it_came else ([out] for out in outs):

@@ -9,19 +9,19 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
+from . import situations
 from .acts import CONTENT
 from .bodies import FRAMING, Style
-from .clients import FORMATS
-from .faults import KEPT, SEVERED, STUCK, TABLE, Fault
+from .edits import deed_of
+from .faults import KEPT, SEVERED, STUCK, Fault
 from .parsers import PARSERS
 from .readers import acts_of
-from .scenario import TRANSLATED, WRITERS, Scenario, events, place
+from .scenario import TRANSLATED, Scenario, events, place
+from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, stops_of
 from .works import honest
-
-PROVIDERS: Final = tuple(WRITERS)
-GATEWAYS: Final = ("pass", "reprint", "translate", "buffer", "chunked", "failover")
 
 _STYLES: Final = {
     "": Style(),
@@ -38,25 +38,6 @@ _STYLES: Final = {
 _GENAI_CANNOT: Final = frozenset(("cr", "tight", "bom", "comments", "multiline"))
 """Styles that google-genai's own parser does not survive."""
 
-_ANSWERS: Final[dict[str, tuple[str, ...]]] = {
-    "": (
-        "plain", "plain:1", "equal", "pairs", "refrain", "nothing", "reasoning", "tools", "length", "filter", "unicode",
-        "long:700",
-    ),
-    "openai_chat": ("empty", "choices", "pings", "usage", "no_terminator", "early_finish", "refusal", "error"),
-    "openai_responses": ("empty", "refusal", "pings", "error"),
-    "anthropic": ("empty", "pings", "error"),
-    "gemini": ("empty", "choices", "usage", "early_finish", "error"),
-    "gemini_array": ("usage", "error"),
-    "ollama": ("error",),
-}  # fmt: skip
-"""Provider → answers that it can give; those of the empty name all can."""
-
-_STOPS: Final = ("break", "close", "cancel", "abort", "timeout", "limit")
-_SHOWN: Final = ("plain", "equal", "choices", "unicode", "tools", "reasoning", "refusal", "empty", "length", "error")
-"""Answers of those streams of which the application shows what it kept."""
-_BY_EVENT: Final = ("pass", "reprint", "translate")
-"""Gateways that send each event at once."""
 _APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", "mix", *STUCK, *SEVERED, *KEPT))
 """Faults that are not tried beside another."""
 _HELD: Final = ("long:60", "heavy")
@@ -74,13 +55,18 @@ _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
 }
 """Defective parser → what brings its defect out."""
 
-REDUCED: Final = 60
+REDUCED: Final = 72
 
 
 def matrix(seed: int = 0) -> list[Scenario]:
     """All of it."""
+    return list(_matrix(seed))
+
+
+@cache
+def _matrix(seed: int) -> tuple[Scenario, ...]:
     scenarios = [*healthy(), *faulty(), *pairs(seed)]
-    return list({scenario.name: scenario for scenario in scenarios if possible(scenario)}.values())
+    return tuple({scenario.name: scenario for scenario in scenarios if possible(scenario)}.values())
 
 
 def select(*, limit: int | None = None, seed: int = 0, name: str = "") -> list[Scenario]:
@@ -101,8 +87,8 @@ def select(*, limit: int | None = None, seed: int = 0, name: str = "") -> list[S
 
 
 def is_healthy(scenario: Scenario) -> bool:
-    """Whether nothing is broken."""
-    return not scenario.faults and not scenario.parser
+    """Whether nothing is broken, and nothing done on purpose that nobody was told of."""
+    return not (scenario.faults or scenario.parser or deed_of(scenario.edits, scenario.declares))
 
 
 def reduced(seed: int = 0) -> list[Scenario]:
@@ -116,6 +102,7 @@ def reduced(seed: int = 0) -> list[Scenario]:
         best, tried = max(tries, key=lambda one: len(one[1] & missing))
         missing -= tried
         chosen.append(best)
+        tries = [one for one in tries if one[1] & missing]
     more = [scenario for scenario in pool if is_healthy(scenario) and scenario not in chosen]
     return [*chosen, *more[: REDUCED - len(chosen)]]
 
@@ -123,7 +110,7 @@ def reduced(seed: int = 0) -> list[Scenario]:
 def features(scenario: Scenario) -> set[str]:
     """What a stream tries, so that a small selection can be held to leave nothing out."""
     named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
-    single = ("provider", "gateway", "client", "stop", "pace", "shows", "setup", "stamp", "parser")
+    single = ("provider", "gateway", "client", "stop", "pace", "edits", "declares", "shows", "setup", "stamp", "parser")
     return {*named, *(f"{name} {getattr(scenario, name)}" for name in single)}
 
 
@@ -131,22 +118,21 @@ def healthy() -> Iterator[Scenario]:
     """Streams to which nothing is done: every answer, style, gateway, client, stop, and installation."""
     for provider in PROVIDERS:
         for client in clients_of(provider):
-            for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
+            for answer in (*ANSWERS[""], *ANSWERS[provider]):
                 yield Scenario(provider, answer, client=client)
             for style in _styles(provider, client):
                 yield Scenario(provider, client=client, style=style)
                 yield Scenario(provider, "tools", client=client, style=style)
-            for stop in _stops(client):
+            for stop in stops_of(client):
                 yield from (Scenario(provider, size, client=client, stop=stop) for size in ("plain", "long:60"))
             yield from (Scenario(provider, client=client, setup=setup) for setup in ("no_ingress", "client"))
         for answer in ("plain", "tools", "unicode"):
             yield Scenario(provider, answer, setup="gateway")
         yield Scenario(provider, gateway="read_on")
-        yield from _slow(provider)
-        yield from _showing(provider)
+        yield from situations.healthy(provider)
         for gateway in GATEWAYS[1:]:
-            for answer in (*_ANSWERS[""], *_ANSWERS[provider]):
-                yield from (Scenario(provider, answer, gateway, client) for client in _clients(provider, gateway))
+            for answer in (*ANSWERS[""], *ANSWERS[provider]):
+                yield from (Scenario(provider, answer, gateway, client) for client in clients_behind(provider, gateway))
         yield from stamped(Scenario(provider, "equal"), Scenario(provider, "pairs"), Scenario(provider, "tools"))
 
 
@@ -162,46 +148,13 @@ def faulty() -> Iterator[Scenario]:
             Scenario(provider, "long:60", faults=(Fault(who, "hold", "first"),)) for who in ("gateway", "transport")
         )
         yield from (Scenario(provider, "long:60", "read_on", stop=stop) for stop in ("cancel", "break"))
-        yield from _stuck(provider)
-        for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
-            yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
-        yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in _slow(provider))
-
-
-def _slow(provider: str) -> Iterator[Scenario]:
-    """A slow application, so that everybody before it has to wait."""
-    if provider == "gemini_array":  # one value, that the bench's own reader takes byte by byte
-        return
-    for gateway in _BY_EVENT:
-        for client in _clients(provider, gateway):
-            yield Scenario(provider, "heavy", gateway, client, pace="slow")
-    yield from (Scenario(provider, "heavy", stop=stop, pace="slow") for stop in _STOPS)
-
-
-def _showing(provider: str) -> Iterator[Scenario]:
-    """An application that shows what it kept."""
-    answers = [name for name in _SHOWN if name in (*_ANSWERS[""], *_ANSWERS[provider])]
-    for client in clients_of(provider):
-        yield from (Scenario(provider, answer, client=client, shows="text") for answer in answers)
-        yield from (Scenario(provider, client=client, stop=stop, shows="text") for stop in _stops(client))
-    for gateway in ("reprint", "translate"):
-        yield from (
-            Scenario(provider, gateway=gateway, client=one, shows="text") for one in _clients(provider, gateway)
-        )
-
-
-def _stuck(provider: str) -> Iterator[Scenario]:
-    """Somebody stands still until the client has waited enough."""
-    for fault in (Fault("source", "silent"), Fault("gateway", "stick"), Fault("transport", "stick")):
-        for gateway in _BY_EVENT:
-            for client in _clients(provider, gateway):
-                yield Scenario(provider, "long:60", gateway, client, (fault,), "timeout")
+        yield from situations.faulty(provider)
 
 
 def _alone(provider: str, fault: Fault) -> Iterator[Scenario]:
     """One fault, with every gateway, client and sort of answer."""
     for gateway in ("pass", "reprint", "translate", "chunked"):
-        for client in _clients(provider, gateway):
+        for client in clients_behind(provider, gateway):
             yield Scenario(provider, gateway=gateway, client=client, faults=(fault,))
     for answer in ("pairs", "equal", "tools", "reasoning", "refrain", "error"):
         yield Scenario(provider, answer, faults=(fault,))
@@ -229,7 +182,7 @@ def _covered(provider: str) -> Iterator[Scenario]:
     """The upstream breaks off, and the gateway hides it."""
     for how in ("cut", "break", "reset", "timeout"):
         for gateway in ("pass", "reprint", "translate"):
-            for client in _clients(provider, gateway):
+            for client in clients_behind(provider, gateway):
                 both = (Fault("source", how), Fault("gateway", "terminate"))
                 yield Scenario(provider, "long:60", gateway, client, both)
 
@@ -244,7 +197,7 @@ def pairs(seed: int) -> Iterator[Scenario]:
             continue
         provider, answer = chance.choice(PROVIDERS), chance.choice(("plain", "pairs", "equal", "tools", "long:60"))
         gateway = chance.choice(("pass", "reprint", "translate"))
-        client = chance.choice(_clients(provider, gateway) or ["httpx"])
+        client = chance.choice(clients_behind(provider, gateway) or ["httpx"])
         yield Scenario(provider, answer, gateway, client, (first, second))
 
 
@@ -254,15 +207,6 @@ def _ends(fault: Fault) -> bool:
         return False
     ending = ("cut", "error", "cut_and_terminate", "cut_inside", "unfinished", "swallow_error", "malform", "late")
     return fault.how in ending or fault.where in ("finish", "terminator")
-
-
-def faults() -> Iterator[Fault]:
-    """Every fault at every place, and some of them to three events in a row."""
-    for component, table in TABLE.items():
-        for how, places in table.items():
-            yield from (Fault(component, how, where) for where in places)
-            if how in ("drop", "double", "move", "forget") and component != "source":
-                yield Fault(component, how, "middle", 3)
 
 
 def stamped(*scenarios: Scenario) -> Iterator[Scenario]:
@@ -277,11 +221,6 @@ def stamped(*scenarios: Scenario) -> Iterator[Scenario]:
             yield replace(
                 scenario, stamp="sdk", client={"openai_chat": "openai"}.get(scenario.provider, scenario.provider)
             )
-
-
-def clients_of(provider: str) -> list[str]:
-    """The clients that read this format."""
-    return ["httpx", *(client for client, reads in FORMATS.items() if reads == provider)]
 
 
 def possible(scenario: Scenario) -> bool:
@@ -301,7 +240,7 @@ def possible(scenario: Scenario) -> bool:
 def _has_place(scenario: Scenario, fault: Fault) -> bool:
     if fault.how in STUCK and scenario.stop != "timeout":
         return False
-    if fault.how in SEVERED and scenario.gateway not in _BY_EVENT:
+    if fault.how in SEVERED and scenario.gateway not in BY_EVENT:
         return False
     body = events(scenario.provider, scenario.answer)
     if fault.component == "source":
@@ -363,7 +302,7 @@ def _in_array(scenario: Scenario) -> bool:
     """A streamed array is one value: most of what is done to its pieces makes it no JSON at all."""
     return all(
         fault.component in ("parser", "reducer", "source")
-        or (fault.component == "gateway" and scenario.gateway == "reprint")
+        or (fault.component == "gateway" and scenario.gateway == "reprint" and fault.how != "malform")
         for fault in scenario.faults
     )
 
@@ -372,14 +311,6 @@ def _styles(provider: str, client: str) -> Sequence[Style]:
     names = [name for name in _STYLES if name and not (client == "genai" and name in _GENAI_CANNOT)]
     sse = FRAMING[provider] == "sse"
     return [_STYLES[name] for name in names if sse or name in ("dribble", "odd", "at_once")]
-
-
-def _stops(client: str) -> Sequence[str]:
-    return () if client == "openai_sync" else _STOPS
-
-
-def _clients(provider: str, gateway: str) -> list[str]:
-    return clients_of(TRANSLATED.get(provider, provider) if gateway == "translate" else provider)
 
 
 __all__ = ["PARSERS", "features", "healthy", "matrix", "possible", "reduced", "select"]

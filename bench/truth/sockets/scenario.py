@@ -48,6 +48,10 @@ class Scenario:
     parser: str = ""
     """A defect of the client's own parser."""
     style: Style = PLAIN
+    edits: str = ""
+    """What the gateway does to the answer on purpose: filter, join, reword."""
+    declares: str = ""
+    """What it says that it does: filter, merge, rewrite."""
     shows: str = ""
     """What of its result the application shows: text."""
 
@@ -58,6 +62,8 @@ class Scenario:
         extra = (
             self.stop,
             self.pace,
+            self.edits,
+            self.declares and f"says {self.declares}",
             self.shows and f"shows {self.shows}",
             self.parser,
             self.stamp,

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from bench.truth.labels import Deed
 
 from .acts import DONE, Act, Event
+from .edits import EDITS, deed_of, hidden
 from .faults import Fault, Injector, generic
 from .readers import acts_of, is_complete, tokens
 from .scenario import Notebook, Scenario, events, place, writer, written
@@ -86,13 +87,15 @@ def work(scenario: Scenario) -> Work:
 
 def honest(scenario: Scenario) -> tuple[Event, ...]:
     """What an honest gateway of this sort makes of the whole answer."""
-    return _honest(scenario.provider, scenario.answer, scenario.gateway, scenario.out)
+    return _honest(scenario.provider, scenario.answer, scenario.gateway, scenario.out, scenario.edits)
 
 
 @cache
-def _honest(provider: str, name: str, gateway: str, out: str) -> tuple[Event, ...]:
+def _honest(provider: str, name: str, gateway: str, out: str, edits: str) -> tuple[Event, ...]:
     done = Translate(provider, out) if gateway == "translate" else WORKS[gateway]()
-    return (*(made for event in events(provider, name) for made in done.feed(event)), *done.finish())
+    edit = EDITS[edits](out)
+    made = (*(made for event in events(provider, name) for made in done.feed(event)), *done.finish())
+    return (*(out for event in made for out in edit.feed(event)), *edit.finish())
 
 
 class GatewayFault(Exception):
@@ -115,7 +118,10 @@ class Broken:
         scenario = notes.scenario
         self._notes, self._out, self._work = notes, scenario.out, work(scenario)
         self._fault = scenario.fault("gateway")
-        self._count, self._at = 0, -1
+        self._count, self._at, self._made = 0, -1, 0
+        self._edit = EDITS[scenario.edits](scenario.out)
+        self._edited_as = deed_of(scenario.edits, scenario.declares)
+        notes.notes.update(_known_by(scenario))
         self._last: Event | None = None
         self._injector: Injector[Event] | None = None
         if self._fault is not None:
@@ -131,19 +137,33 @@ class Broken:
         """What goes out for what came in; nothing any more once it is `over`."""
         self._had_the_end(event)
         for made in self._work.feed(event):
-            yield from self._passing(made)
+            yield from self._editing(made)
 
     def finish(self) -> Iterator[Event]:
         """What goes out at the end."""
         for made in self._work.finish():
+            yield from self._editing(made)
+        for made in self._edit.finish():
             yield from self._passing(made)
         if self._injector is not None:
             yield from self._sent(self._injector.finish())
 
+    def _editing(self, event: Event) -> Iterator[Event]:
+        """What is done on purpose; where nobody was told so, it is a deed like any."""
+        made, position = self._edit.feed(event), self._made
+        self._made += not event.comment
+        if self._edited_as is not None:
+            self._notes.came("gateway", tokens(self._out, [event]))
+            if made != [event]:
+                self._did(self._edited_as, position)
+        for out in made:
+            yield from self._passing(out)
+
     def _passing(self, event: Event) -> list[Event]:
         if event.comment:
             return [] if self.over else [event]
-        self._notes.came("gateway", tokens(self._out, [event]))
+        if self._edited_as is None:
+            self._notes.came("gateway", tokens(self._out, [event]))
         if self.over:
             return []
         position, self._count = self._count, self._count + 1
@@ -255,6 +275,16 @@ class Broken:
 
     def _did(self, act: str, *at: int) -> None:
         self._notes.did(Deed("gateway", act, at))
+
+
+def _known_by(scenario: Scenario) -> Iterator[str]:
+    """What an edit leaves to be known: of events that were joined no count, and nothing where it may be the edit."""
+    joined = scenario.edits == "join"
+    if joined:
+        yield "recut"
+    broken = joined and scenario.fault("gateway") is not None  # no event of the answer is one that came in
+    if broken or hidden(scenario.edits, scenario.declares) or scenario.edits == "reword":
+        yield "undone"
 
 
 def terminator(provider: str) -> list[Event]:

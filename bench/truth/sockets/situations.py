@@ -1,0 +1,89 @@
+"""Situations, each as rows of the matrix: what is odd about them is not what is broken, or not that alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from .faults import Fault
+from .scenario import Scenario
+from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, stops_of
+
+
+def healthy(provider: str) -> Iterator[Scenario]:
+    """Those in which nothing is done to the stream."""
+    yield from slow(provider)
+    yield from showing(provider)
+    yield from editing(provider, ON_PURPOSE)
+
+
+def faulty(provider: str) -> Iterator[Scenario]:
+    """Those in which something is."""
+    yield from stuck(provider)
+    yield from editing(provider, UNASKED)
+    yield from edited_and_broken(provider)
+    yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in slow(provider))
+    for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
+        yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
+
+
+def slow(provider: str) -> Iterator[Scenario]:
+    """A slow application, so that everybody before it has to wait."""
+    if provider == "gemini_array":  # one value, that the bench's own reader takes byte by byte
+        return
+    for gateway in BY_EVENT:
+        for client in clients_behind(provider, gateway):
+            yield Scenario(provider, "heavy", gateway, client, pace="slow")
+    yield from (Scenario(provider, "heavy", stop=stop, pace="slow") for stop in STOPS)
+
+
+def showing(provider: str) -> Iterator[Scenario]:
+    """An application that shows what it kept."""
+    answers = [name for name in SHOWN if name in (*ANSWERS[""], *ANSWERS[provider])]
+    for client in clients_of(provider):
+        yield from (Scenario(provider, answer, client=client, shows="text") for answer in answers)
+        yield from (Scenario(provider, client=client, stop=stop, shows="text") for stop in stops_of(client))
+    for gateway in ("reprint", "translate"):
+        yield from (
+            Scenario(provider, gateway=gateway, client=one, shows="text") for one in clients_behind(provider, gateway)
+        )
+
+
+ON_PURPOSE: Final = (
+    ("filter", "filter"), ("join", "merge"), ("join", ""), ("reword", "rewrite"), ("", "filter"), ("", "merge"),
+    ("", "rewrite"),
+)  # fmt: skip
+"""(what a gateway does, what it says that it does), in order."""
+UNASKED: Final = (("filter", ""), ("filter", "merge"), ("filter", "rewrite"), ("reword", ""), ("reword", "merge"),
+                   ("reword", "filter"))  # fmt: skip
+"""The same, not in order."""
+
+
+def editing(provider: str, edits: Sequence[tuple[str, str]]) -> Iterator[Scenario]:
+    """A gateway that edits, and says what it does, or something else, or nothing."""
+    for edit, said in edits:
+        for gateway in BY_EVENT:
+            for client in clients_behind(provider, gateway):
+                yield Scenario(provider, gateway=gateway, client=client, edits=edit, declares=said)
+        for answer in ("pairs", "tools", "reasoning", "long:60"):
+            yield Scenario(provider, answer, edits=edit, declares=said)
+        yield from (Scenario(provider, "long:60", edits=edit, declares=said, stop=stop) for stop in ("break", "cancel"))
+
+
+def edited_and_broken(provider: str) -> Iterator[Scenario]:
+    """Something else is done besides, which no edit excuses."""
+    behind = (Fault("transport", "drop"), Fault("parser", "double"), Fault("reducer", "forget"), Fault("source", "cut"))
+    for edit, said in ON_PURPOSE:
+        own = (Fault("gateway", how) for how in ("double", "move", *(() if edit != "join" else ("drop", "alter"))))
+        for fault in (*own, *behind):
+            yield Scenario(provider, faults=(fault,), edits=edit, declares=said)
+            yield Scenario(provider, "long:60", "reprint", faults=(fault,), edits=edit, declares=said)
+
+
+def stuck(provider: str) -> Iterator[Scenario]:
+    """Somebody stands still until the client has waited enough."""
+    for fault in (Fault("source", "silent"), Fault("gateway", "stick"), Fault("transport", "stick")):
+        for gateway in BY_EVENT:
+            for client in clients_behind(provider, gateway):
+                yield Scenario(provider, "long:60", gateway, client, (fault,), "timeout")
