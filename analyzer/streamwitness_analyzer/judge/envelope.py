@@ -16,6 +16,7 @@ from .behind import LATE, behind_the_end
 from .change import LOSSES, Change, Hop, Proof, Side
 from .finishes import failed_openly, finishes, tells_error
 from .parts import (
+    left,
     may_go_on_behind_terminal,
     pending,
     positions_with,
@@ -123,8 +124,8 @@ def invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
 
 
 def _half_terminal(leg: Record) -> bool:
-    """Whether a terminator may be what the leg ended within; any other event that says something is longer."""
-    return 0 < pending(leg) <= _TERMINATOR_BYTES
+    """Whether a terminator may be what the leg ended within: one that is there whole, or something as short as one."""
+    return 0 < pending(leg) <= _TERMINATOR_BYTES or bool(left(leg) & TERMINAL)
 
 
 def swallowed_error(legs: Sequence[Record], leg: Record, egress: Record) -> list[Change]:

@@ -12,6 +12,7 @@ from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
     PENDING_BYTES,
+    PENDING_PARTS,
     PROVIDER_NAME,
     REASONING,
     TERMINAL,
@@ -272,10 +273,12 @@ def test_one_that_reads_by_lines_takes_a_last_event_without_a_blank_line(end: st
     assert findings(judge(path(ANSWER[:9], ANSWER[:10], None, ingress=ingress), settled=True)) == []
     wire = How("wire", complete=False, extra=pending)
     assert findings(judge(path(None, None, ANSWER[:9], ANSWER[:10], wire=wire), settled=True)) == []
-    terminator = How("ingress", leg=0, end=end, complete=False, extra=((PENDING_BYTES, 13),))
     egress = How("egress", legs=(LEG,), complete=False)
-    verdict = judge(path(ANSWER[:9], [*ANSWER[:9], DONE], None, ingress=terminator, egress=egress), settled=True)
-    assert findings(verdict) == []
+    whole = ((PENDING_BYTES, 52), (PENDING_PARTS, TERMINAL))
+    for left, innocent in ((((PENDING_BYTES, 13),), True), (whole, end == "eof"), (pending, False)):
+        terminator = How("ingress", leg=0, end=end, complete=False, extra=left)
+        verdict = judge(path(ANSWER[:9], [*ANSWER[:9], DONE], None, ingress=terminator, egress=egress), settled=True)
+        assert (findings(verdict) == []) == innocent
 
 
 def test_half_an_event_that_the_gateway_passes_on() -> None:
