@@ -14,6 +14,8 @@ from .semconv import MARK_BYTES, MAX_SLOTS, MISSING
 
 _SIZE: Final = 4
 _PRIMARY: Final = "0/text/0"
+_CALLS: Final = ("tool", "snapshot_tool")
+"""Kinds of slots whose ordinal is not digested: it hangs on the calls before, of which some may be lost."""
 _SURROGATE: Final = b"\xed"
 """What half a surrogate pair begins with, encoded as if it were a character; and many whole characters."""
 _PAIR: Final = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
@@ -77,7 +79,10 @@ class Digester:
         return _row_values(digests)
 
     def _head(self, slot: str, part: str) -> bytes:
-        head = _sized(slot.encode("utf-8", "surrogatepass")) + _sized(part.encode())
+        choice, _, rest = slot.partition("/")
+        kind = rest.partition("/")[0]
+        told = f"{choice}/{kind}" if kind in _CALLS else slot
+        head = _sized(told.encode("utf-8", "surrogatepass")) + _sized(part.encode())
         if len(self._heads) < 4 * MAX_SLOTS:
             self._heads[slot, part] = head
         return head

@@ -89,3 +89,39 @@ def test_a_finish_is_the_same_event_whether_or_not_the_calls_before_it_came(name
     digester = Digester(b"k")
     assert digester.semantic(with_calls.read(b"", end).pieces) == digester.semantic(without.read(b"", end).pieces)
     assert (with_calls.finish_reasons, without.finish_reasons) == (("tool_calls",), ("stop",))
+
+
+def _call(name: str, number: int) -> bytes:
+    """An event that begins the call `f{number}`, as this format says it."""
+    function = {"name": f"f{number}", "arguments": {}}
+    chat = {"index": number, "id": f"c{number}", "function": function | {"arguments": "{}"}}
+    item = {"type": "function_call", "name": f"f{number}"}
+    block = {"type": "tool_use", "name": f"f{number}", "input": {}}
+    event: dict[str, object] = {
+        "openai_chat": {"choices": [{"index": 0, "delta": {"tool_calls": [chat]}}]},
+        "anthropic": {"type": "content_block_start", "index": number, "content_block": block},
+        "openai_responses": {"type": "response.output_item.added", "output_index": number, "item": item},
+        "bedrock": {"contentBlockStart": {"contentBlockIndex": number, "start": {"toolUse": {"name": f"f{number}"}}}},
+        "gemini": {"candidates": [{"content": {"parts": [{"functionCall": {"name": f"f{number}", "args": {}}}]}}]},
+        "ollama": {"model": "m", "message": {"tool_calls": [{"function": function}]}, "done": False},
+    }
+    return json.dumps(event[name]).encode()
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "anthropic", "openai_responses", "bedrock", "gemini", "ollama"])
+def test_a_call_is_the_same_event_whether_or_not_the_call_before_it_came(name: str) -> None:
+    """A reader that lost the first of two calls has the second one whole; and two calls are not the same."""
+    both, second = profile(name), profile(name)
+    digester = Digester(b"k")
+    first = digester.semantic(both.read(b"", _call(name, 0)).pieces)
+    assert digester.semantic(both.read(b"", _call(name, 1)).pieces) == digester.semantic(
+        second.read(b"", _call(name, 1)).pieces
+    )
+    assert digester.semantic(profile(name).read(b"", _call(name, 1)).pieces) != first
+
+
+def test_which_choice_a_call_is_of_is_digested() -> None:
+    """Only the number of a call is left out: choices are numbered by the provider, and other slots have but one."""
+    digester = Digester(b"k")
+    slots = ("0/tool/0", "1/tool/0", "0/text/0", "0/text/1")
+    assert len({digester.semantic([Piece(slot, "tool_args", b"{}")]) for slot in slots}) == len(slots)

@@ -9,7 +9,7 @@ purpose, refused, or not reported proves nothing, and neither does one that the 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
@@ -46,6 +46,7 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
     if not kept or not (peer and a.closed and b.closed and all_slots(a)) or unread(a):
         return named
     given = slots_of(a)
+    kept = _paired(given, kept)
     different = {slot: (given[slot], kept[slot]) for slot in _comparable(given, kept, a) if given[slot] != kept[slot]}
     if not different:
         return replace(named, hop=Hop("intact", prefix=a.events), rejected={}) if given == kept else named
@@ -57,6 +58,24 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
         return replace(named, hop=Hop("unproven", reason=_LEFT_OUT, unread=named.hop.unread))
     change = Change("misapplied", len(different), True, "before", *_where(a, b, different), note=_sizes(different))
     return replace(named, hop=Hop("faulty", (replace(change, proof=Proof("by_content")),)))
+
+
+def _paired(given: _Told, kept: _Told) -> _Told:
+    """What was kept, each call beside the given one of the same content: which is the first means nothing."""
+    paired, had = dict(kept), _grouped(given)
+    for group, slots in _grouped(kept).items():
+        if not group.endswith("/tool") or slots != had.get(group):
+            continue
+        rest = Counter(kept[slot] for slot in slots)
+        others = []
+        for slot in sorted(slots):
+            if rest[given[slot]]:
+                rest[given[slot]] -= 1
+                paired[slot] = given[slot]
+            else:
+                others.append(slot)
+        paired |= zip(others, rest.elements(), strict=True)
+    return paired
 
 
 def _comparable(given: _Told, kept: _Told, a: Record) -> list[str]:

@@ -141,10 +141,36 @@ def may_go_on_behind_terminal(record: Record) -> bool:
 
 
 def same_slots(before: Record, after: Record) -> bool:
-    """Whether the whole content of every slot is equal, however it was cut into events; both must be closed."""
-    a = before.closing.slot_digests if before.closing else ()
-    b = after.closing.slot_digests if after.closing else ()
-    return bool(a) and all_slots(before) and sorted(a) == sorted(b)
+    """Whether the whole content of every slot is equal, however it was cut into events; both must be closed.
+
+    Calls are compared by what they hold: which is the first hangs on how they came, and whoever collects them may hand
+    them on in another order.
+    """
+    a, b = _contents(before), _contents(after)
+    return bool(a) and all_slots(before) and a == b
+
+
+def other_calls(before: Record, after: Record) -> bool:
+    """Whether calls are known to hold other things at the two points: of equal events, pieces in another's place."""
+    a, b = _contents(before), _contents(after)
+    known = bool(a and b) and all_slots(before) and all_slots(after)
+    return known and [told for told in a if _is_of_call(told)] != [told for told in b if _is_of_call(told)]
+
+
+def _contents(record: Record) -> list[str]:
+    """What the closing block says of each slot, of calls without their numbers."""
+    told = record.closing.slot_digests if record.closing else ()
+    return sorted(_unnumbered(entry) for entry in told)
+
+
+def _unnumbered(entry: str) -> str:
+    slot, space, rest = entry.partition(" ")
+    return f"{slot.rpartition('/')[0]}{space}{rest}" if _is_of_call(slot) else entry
+
+
+def _is_of_call(told: str) -> bool:
+    """Whether it begins with a slot (`choice/kind/ordinal`) of a call."""
+    return told.partition(" ")[0].partition("/")[2].partition("/")[0] in ("tool", "snapshot_tool")
 
 
 def slots_of(record: Record) -> dict[str, tuple[str, int]]:

@@ -5,17 +5,37 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final
+
+from streamwitness.semconv import TOOL_ARGS, TOOL_START
 
 from .align import compare
-from .change import Change, Hop, Span
+from .change import Change, Hop, Proof, Span, faulty
 from .edits import matching
+from .parts import other_calls, positions_with
 from .view import View
+
+_OTHER_CALLS: Final = "pieces of calls came out in another call's place"
+_OWN_NUMBERS: Final = "calls are put together otherwise; its parser may have a way of its own to tell them apart"
 
 
 def judge_views(before: View, after: View, *, peer: bool) -> Hop:
     """`compare`, with every span in event positions of its own point instead of places on the axis."""
     hop = compare(before, after, peer=peer)
+    whole = hop.status == "intact" and before.axis == "semantic" and (before.n, before.o) == (after.n, after.o)
+    if whole and other_calls(before.record, after.record):
+        return _in_other_calls(before, after, hop)
     return replace(hop, changes=tuple(_located(change, before, after) for change in hop.changes))
+
+
+def _in_other_calls(before: View, after: View, hop: Hop) -> Hop:
+    """Equal events whose pieces were put together to other calls: which call one is of, its digest does not say."""
+    if not after.record.delivers:
+        return replace(hop, status="unproven", reason=_OWN_NUMBERS)
+    places = positions_with(before.record, TOOL_START | TOOL_ARGS)
+    span = (places[0], places[-1]) if places else (0, max(0, before.record.events - 1))
+    change = Change("altered", 1, False, "before", span, span, note=_OTHER_CALLS)
+    return faulty([change], Proof("by_content"), prefix=hop.prefix)
 
 
 def _located(change: Change, before: View, after: View) -> Change:
