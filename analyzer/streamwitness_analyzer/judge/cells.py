@@ -97,7 +97,11 @@ def _own(record: Record) -> list[str]:
 def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
     """In each row the last finish or terminal that is in place (or kept back by design), as far as parts are known."""
     columns: set[int] = set()
+    known: list[int | None] | None = None
     for record in records:
+        if grid.places[record.recorder] == known:  # the same events end alike
+            continue
+        known = grid.places[record.recorder] if record.held == "full" else None
         last = last_with(record, FINISH | TERMINAL)
         column = grid.places[record.recorder][last] if last is not None else None
         columns |= set() if column is None else {column}
@@ -147,8 +151,8 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
 
 
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
-    open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
-    if open_columns:
+    if "" in row:
+        open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
         quiet = _quiet(step)
         unsure = step.hop.status == "unproven"
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
@@ -177,6 +181,8 @@ def _quiet(step: Step) -> Container[int]:
 def _insert_new(grid: _Grid, step: Step) -> None:
     """Events that the point before did not have get columns of their own, where they stand here."""
     where = grid.places[step.after.recorder]
+    if None not in where:
+        return
     new: dict[int, list[int]] = {}
     behind = -1
     for q, column in enumerate(where):
@@ -184,8 +190,6 @@ def _insert_new(grid: _Grid, step: Step) -> None:
             new.setdefault(behind, []).append(q)
         else:
             behind = column
-    if not new:
-        return
     letter = "?" if step.hop.status == "unproven" else "+"
     moved = grid.widen({column: len(events) for column, events in new.items()})
     row = grid.rows[step.after.recorder]

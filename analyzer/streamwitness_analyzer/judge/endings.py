@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Final
 
@@ -147,6 +148,7 @@ _PENDING: Final = frozenset(("client_gone", "client_vanished", "unwitnessed"))
 OPEN: Final = Row("", "", "", None, None, "not everybody has spoken yet")
 
 
+@cache
 def ending_of(ingress: str, egress: str, client: str, *, settled: bool = True) -> Row:
     """The row for these three ends; before the settlement, nothing that rests on silence."""
     row = next(row for row in ROWS if row.fits(ingress, egress, client))

@@ -44,10 +44,14 @@ class Path:
     """Points of which one process holds several records."""
     silent: tuple[Point, ...] = ()
     """Points that its client process announced, and of which it told nothing."""
+    _by_point: dict[Point, Record] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._by_point = {record.point: record for record in reversed(self.records)}
 
     def record(self, point: Point) -> Record | None:
         """The record of a point on this path."""
-        return next((r for r in self.records if r.point == point), None)
+        return self._by_point.get(point)
 
     @property
     def first(self) -> int:

@@ -7,10 +7,10 @@ true discredit their whole witness (docs/design.md §7.1): a process that miscou
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import (
@@ -27,6 +27,7 @@ from streamwitness.semconv import (
     Point,
 )
 
+T = TypeVar("T")
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -36,9 +37,9 @@ _TESTIMONY: Final = (
 """What two copies of a block must agree on. Not times, resource or `extra`: a later copy may count more drops."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """One recorder's testimony, as far as it can be held to it.
+    """One recorder's testimony, as far as it can be held to it; each there is once, so that it is equal to itself only.
 
     `blocks` are in order, at most one an index; after an observer fault (`faulted`) only those before it, and
     `closing` is then only a witness of how the point ended.
@@ -57,16 +58,15 @@ class Record:
     faulted: bool
     lost: int
     """Blocks known to exist that are not held (rows that only a summary speaks of included)."""
-
-    @property
-    def closed(self) -> bool:
-        """Whether the closing block is held and stands behind all that came before it."""
-        return self.closing is not None and not self.faulted
-
-    @property
-    def end(self) -> str | None:
-        """How the point ended; None while its closing block is not held."""
-        return self.closing.end if self.closing is not None else None
+    closed: bool
+    """Whether the closing block is held and stands behind all that came before it."""
+    end: str | None
+    """How the point ended; None while its closing block is not held."""
+    events: int
+    """Events known to have been seen here."""
+    extra: Mapping[str, object]
+    """The last value told for each attribute outside the contract (`gen_ai.*`, …)."""
+    _made: dict[object, Any] = field(default_factory=dict)
 
     @property
     def own_end(self) -> bool:
@@ -82,11 +82,6 @@ class Record:
         by_rule = self.closing.complete
         clean = self.closing.end in _CLEAN_ENDS and self.events > 0 and not self.faulted
         return clean if by_rule is None else by_rule
-
-    @property
-    def events(self) -> int:
-        """Events known to have been seen here."""
-        return self.blocks[-1].totals["events"] if self.blocks else 0
 
     @property
     def vouched(self) -> bool:
@@ -115,13 +110,15 @@ class Record:
         return self.blocks[-1].total_parts[PARTS.index(name)] if self.blocks else 0
 
     def told(self, key: str) -> object:
-        """The last value told for an attribute outside the contract (`gen_ai.*`, …)."""
-        if self.closing is not None and (value := self.closing.extra.get(key)) is not None:
-            return value
-        for block in reversed(self.blocks):
-            if (value := block.extra.get(key)) is not None:
-                return value
-        return None
+        """What was told last for an attribute outside the contract; None where nothing was."""
+        return self.extra.get(key)
+
+    def once(self, what: object, make: Callable[[], T]) -> T:
+        """What is made of this record (its rows, decoded), made once however many questions are asked of it."""
+        if what not in self._made:
+            self._made[what] = make()
+        made: T = self._made[what]
+        return made
 
 
 @dataclass(slots=True)
@@ -176,6 +173,8 @@ def contributes(block: Block) -> bool:
 def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
     every = list(blocks)
     allowed = [block for block in every if contributes(block)]
+    if len(allowed) == len(every):
+        return every, 0
     return allowed, len({(b.recorder, b.index, b.summary) for b in every}) - len(
         {(b.recorder, b.index, b.summary) for b in allowed}
     )
@@ -183,6 +182,8 @@ def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
 
 def _merge(group: Sequence[Block]) -> list[Block] | None:
     """One block an index, the full one before its summary; None when two of them contradict each other."""
+    if len(group) == 1:
+        return list(group) if _starts_at_zero(group[0]) else None
     chosen: dict[int, Block] = {}
     for block in sorted(group, key=lambda b: (b.index, b.summary)):
         known = chosen.setdefault(block.index, block)
@@ -225,6 +226,8 @@ def _record(blocks: Sequence[Block]) -> Record:
     faulty = next((i for i, block in enumerate(blocks) if block.extra.get(OBSERVER_FAULT)), len(blocks))
     last = blocks[-1]
     missing_rows = sum(1 for b in blocks if b.summary and b.row_count and b.rows is None)
+    held, faulted = tuple(blocks[:faulty]), faulty < len(blocks)
+    closing = last if last.final else None
     return Record(
         recorder=first.recorder,
         witness=first.witness,
@@ -234,11 +237,22 @@ def _record(blocks: Sequence[Block]) -> Record:
         hop=first.hop,
         leg=first.leg,
         delivers=first.delivers,
-        blocks=tuple(blocks[:faulty]),
-        closing=last if last.final else None,
-        faulted=faulty < len(blocks),
+        blocks=held,
+        closing=closing,
+        faulted=faulted,
         lost=last.index + 1 - len(blocks) + missing_rows,
+        closed=closing is not None and not faulted,
+        end=closing.end if closing is not None else None,
+        events=held[-1].totals["events"] if held else 0,
+        extra=_told(held if closing is None or not faulted else (*held, closing)),
     )
+
+
+def _told(blocks: Sequence[Block]) -> Mapping[str, object]:
+    """Of each attribute the value that was told last."""
+    if len(blocks) == 1:
+        return blocks[0].extra
+    return {key: value for block in blocks for key, value in block.extra.items() if value is not None}
 
 
 def _exchanges(records: Iterable[Record], blocks: Iterable[Block]) -> list[Exchange]:

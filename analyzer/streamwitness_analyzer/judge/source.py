@@ -15,7 +15,7 @@ it; what later points show of the same is not told twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from streamwitness.semconv import (
@@ -54,6 +54,8 @@ _NOTES: Final = {
     "reorder": "the provider's whole text has them in the order of their numbers",
 }
 """Kind that a recorder may have told of the provider's events → what confirms it."""
+_Odd = tuple[int, str, int, int]
+"""A row: position, result, parts and content bytes."""
 _MOST: Final = 16
 """Faults of one record that are read; a recorder tells at most one of each kind."""
 
@@ -63,7 +65,8 @@ def source_faults(path: Path) -> list[Fault]:
     record = first_reader(path)
     if record is None or misframed(record):
         return []
-    found = [change for change in (_undecodable(record), _after_terminal(record)) if change is not None]
+    odd = list(_odd_rows(record))
+    found = [change for change in (_undecodable(record, odd), _after_terminal(record, odd)) if change is not None]
     return [within(record, change) for change in (*found, *_told(record))]
 
 
@@ -89,9 +92,9 @@ def _feeds(path: Path) -> bool:
     return sole and egress is not None and related(View(leg, "semantic"), View(egress, "semantic"))
 
 
-def _undecodable(record: Record) -> Change | None:
+def _undecodable(record: Record, odd: Sequence[_Odd]) -> Change | None:
     """Events that nobody can read; those too long for our own reader are none, nor are mere words between events."""
-    places = [at for at, result, parts, _ in _odd_rows(record) if result == "malformed" and not parts & ERROR]
+    places = [at for at, result, parts, _ in odd if result == "malformed" and not parts & ERROR]
     noise = record.told(UPSTREAM_NOISE)
     count = len(places) - (noise if isinstance(noise, int) else 0)
     if count <= 0:
@@ -99,9 +102,9 @@ def _undecodable(record: Record) -> Change | None:
     return _change("malformed", count, record.held == "full", (places[0], places[-1]), len(places), UNDECODABLE)
 
 
-def _after_terminal(record: Record) -> Change | None:
+def _after_terminal(record: Record, odd: Sequence[_Odd]) -> Change | None:
     """Output behind the end of the answer; where another answer begins there, it is that one's."""
-    late = [(at, parts, content) for at, result, parts, content in _odd_rows(record) if result == "after_terminal"]
+    late = [(at, parts, content) for at, result, parts, content in odd if result == "after_terminal"]
     places = [at for at, parts, content in late if parts & _OUTPUT and content]
     again = any(parts & ROLE for _, parts, _ in late)
     if not places or again or record.told(PROVIDER_NAME) in (None, UNKNOWN_PROVIDER):
@@ -109,8 +112,8 @@ def _after_terminal(record: Record) -> Change | None:
     return _change("after_terminal", len(places), record.held == "full", (places[0], places[-1]), len(places), "")
 
 
-def _odd_rows(record: Record) -> Iterator[tuple[int, str, int, int]]:
-    """Position, result, parts and content bytes of every row that is not simply `ok`."""
+def _odd_rows(record: Record) -> Iterator[_Odd]:
+    """Every row that is not simply `ok`."""
     for block in record.blocks:
         if not block.rows_held:
             continue

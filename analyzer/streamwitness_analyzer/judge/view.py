@@ -57,8 +57,8 @@ class View:
 
     @cached_property
     def opened(self) -> Opened:
-        """The rows, decoded once."""
-        return Opened(self)
+        """The rows, decoded once for all views of this axis: what one hop learns of sizes, the next one knows."""
+        return self.record.once(self.axis, lambda: Opened(self))
 
     @property
     def values(self) -> list[int | None]:
