@@ -99,8 +99,8 @@ def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
     columns: set[int] = set()
     known: list[int | None] | None = None
     for record in records:
-        if grid.places[record.recorder] == known:  # the same events end alike
-            continue
+        if grid.places[record.recorder] == known and "~" not in grid.rows[record.recorder]:
+            continue  # the same events end alike
         known = grid.places[record.recorder] if record.held == "full" else None
         last = last_with(record, FINISH | TERMINAL)
         column = grid.places[record.recorder][last] if last is not None else None
