@@ -118,13 +118,13 @@ def _mixed() -> list[Block]:
 
 
 def _read_on(sent: int) -> list[Block]:
-    """The client is gone after a millisecond; each event is read a millisecond after the one before."""
+    """The client is gone as it has the last event that it gets; each event is read 50 ms after the one before."""
     hows = {"ingress": How("ingress", leg=0), "egress": How("egress", legs=(LEG,), end="disconnected")}
     ingress, egress = path(ANSWER, ANSWER[:sent], None, **hows)
     columns = {name: list(values) for name, values in ingress.columns().items()}
-    columns |= {"t": [1_000 * max(0, i - sent + 2) for i in range(len(ANSWER))], "bytes": [80] * len(ANSWER)}
+    columns |= {"t": [50_000 * max(0, i - sent + 2) for i in range(len(ANSWER))], "bytes": [80] * len(ANSWER)}
     timed = rows.encode(columns, len(ANSWER))
-    return [replace(ingress, rows=timed, start_ns=0), replace(egress, end_ns=1_000_000)]
+    return [replace(ingress, rows=timed, start_ns=0), replace(egress, end_ns=50_000_000)]
 
 
 def _gathered() -> list[Block]:
