@@ -14,12 +14,13 @@ import httpx
 import httpx2
 import openai
 from google.genai import errors as genai_errors
+from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
 
 from streamwitness import applied, instrument, stream_id, watch
 from streamwitness.headers import format_request
-from streamwitness.semconv import HEADER, PARTS, Stamp
+from streamwitness.semconv import HEADER, Stamp
 
-from . import sdks
+from . import again, sdks
 from .bodies import PATHS
 from .parsers import parsed
 from .reducers import Reducer
@@ -58,7 +59,8 @@ async def read(clients: Clients, notes: Notebook) -> None:
 
 async def _reading(clients: Clients, notes: Notebook) -> None:
     try:
-        await CLIENTS[notes.scenario.client](clients, notes)
+        with use_span(_ONE_TRACE):
+            await CLIENTS[notes.scenario.client](clients, notes)
     except (*_PEER, KeyError, ValueError, Abort) as error:
         notes.error = type(error).__name__
         if notes.scenario.stop == "timeout" and "Timeout" in notes.error:
@@ -67,12 +69,23 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
         notes.left.set()
 
 
+_ONE_TRACE: Final = NonRecordingSpan(SpanContext(1 << 100, 1 << 50, is_remote=False))
+"""The host's own span, in which all streams are read: one trace holds them all."""
 _PEER: Final = (httpx.TransportError, httpx2.TransportError, openai.APIError, anthropic.APIError, genai_errors.APIError)
 """What says that somebody else ended it, or that the client waited no longer."""
 
 
 async def read_httpx(clients: Clients, notes: Notebook) -> None:
-    """Plain httpx with a parser of its own."""
+    """Plain httpx with a parser of its own; as often as is asked for."""
+    if notes.scenario.again == "resume":
+        await again.read_resuming(clients, notes)
+    elif notes.scenario.again == "tabs":
+        await again.twice(_read_httpx, clients, notes)
+    else:
+        await _read_httpx(clients, notes)
+
+
+async def _read_httpx(clients: Clients, notes: Notebook) -> None:
     scenario = notes.scenario
     client = clients.unseen if scenario.setup == "gateway" else clients.seen
     timeout = httpx.Timeout(TIMEOUT, read=patience(notes))
@@ -83,7 +96,7 @@ async def read_httpx(clients: Clients, notes: Notebook) -> None:
         if scenario.setup == "gateway":
             await use(notes, body, Reducer(notes, None))
             return
-        watched = watch(body, response=response, delivers=[part for part in PARTS if part != "malformed"])
+        watched = watch(body, response=response, delivers=again.DELIVERS)
         with applied(response) as answer:
             await use(notes, watched, Reducer(notes, answer))
 
@@ -117,7 +130,7 @@ FORMATS: Final = {
 
 def _asking(notes: Notebook) -> dict[str, str]:
     """The header of an application that asks for numbered events itself."""
-    stamp: Stamp | str = notes.scenario.stamp
+    stamp: Stamp | str = notes.scenario.stamp or ("none" if notes.scenario.again == "tabs" else "")
     if not stamp:
         return {}
     return {HEADER: format_request(f"{hash(notes.key) & (1 << 128) - 1:032x}", ("wire",), stamp)}  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": ("middle",), "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle", "last"),
         "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",), "stick": ("middle",),
-        "sever": ("first",), "sever_reset": ("first",),
+        "sever": ("first", "middle"), "sever_reset": ("first", "middle"),
     },
     "parser": {
         "drop": _EVERYWHERE, "double": _CONTENT, "move": ("first", "middle"), "alter": _CONTENT, "invent": ("middle",),

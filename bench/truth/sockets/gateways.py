@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bench.truth.labels import Deed
-from streamwitness.gateway import StreamWitness, edited, upstream
+from streamwitness.gateway import Replay, StreamWitness, edited, upstream
 from streamwitness.headers import parse_request, parse_response
 from streamwitness.semconv import HEADER
 
@@ -24,6 +24,8 @@ from .works import Broken
 
 _PATIENCE: Final = 0.3
 """Seconds a gateway waits for an upstream that is to be too slow."""
+_KEPT_SECONDS: Final = 5.0
+"""How long an answer waits for a client that may come back."""
 _CHUNK: Final = 61
 
 ON_BREAK: Final = {"reprint": "end", "translate": "error"}
@@ -183,6 +185,7 @@ class Witnessed:
 
     def __init__(self, app: ASGIApp, notebooks: Mapping[str, Notebook]) -> None:
         self._plain, self._seen, self._notebooks = app, StreamWitness(app), notebooks
+        self._keeping = StreamWitness(app, replay=Replay(seconds=_KEPT_SECONDS))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and look at the head of the answer."""
@@ -209,5 +212,6 @@ class Witnessed:
         proposed = [value for name, value in scope["headers"] if name == HEADER.encode()]
         asked = parse_request(proposed[0].decode()) if proposed else None
         notes.stream = notes.stream or (asked.id if asked is not None and asked.id else "")
-        app = self._plain if notes.scenario.setup == "client" else self._seen
+        seen = self._keeping if notes.scenario.again == "resume" else self._seen
+        app = self._plain if notes.scenario.setup == "client" else seen
         await app(scope, looking, learning)

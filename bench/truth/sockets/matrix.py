@@ -55,6 +55,10 @@ _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
 }
 """Defective parser → what brings its defect out."""
 
+_SINGLE: Final = (
+    "provider", "gateway", "client", "stop", "pace", "again", "edits", "declares", "shows", "setup", "stamp", "parser",
+)  # fmt: skip
+
 REDUCED: Final = 72
 
 
@@ -110,7 +114,20 @@ def reduced(seed: int = 0) -> list[Scenario]:
 def features(scenario: Scenario) -> set[str]:
     """What a stream tries, so that a small selection can be held to leave nothing out."""
     named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
-    single = ("provider", "gateway", "client", "stop", "pace", "edits", "declares", "shows", "setup", "stamp", "parser")
+    single = (
+        "provider",
+        "gateway",
+        "client",
+        "stop",
+        "pace",
+        "again",
+        "edits",
+        "declares",
+        "shows",
+        "setup",
+        "stamp",
+        "parser",
+    )
     return {*named, *(f"{name} {getattr(scenario, name)}" for name in single)}
 
 

@@ -65,11 +65,13 @@ class Reducer:
     def finish(self) -> None:
         """The stream is over, or it is left: note what carries something of a kind that it takes up at all.
 
-        And what it took up more than once, whatever that is.
+        And what it took up more than once, or out of order, whatever that is.
         """
         used = frozenset[str]().union(*(kinds for name, kinds in self._came if name in self._applied))
-        twice = {name for name, times in Counter(self._went).items() if times > 1}
-        due = twice | {name for name, kinds in self._came if kinds & used}
+        odd = {name for name, times in Counter(self._went).items() if times > 1}
+        if [name for name in self._went if name in self._applied] != [n for n, _ in self._came if n in self._applied]:
+            odd |= self._applied
+        due = odd | {name for name, kinds in self._came if kinds & used}
         self._notes.came("reducer", [name for name, _ in self._came if name in due])
         went = [name for name in self._went if name in due or name not in self._applied]
         self._notes.went("reducer", went)

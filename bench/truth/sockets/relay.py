@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from bench.truth.labels import Deed
+from streamwitness.headers import parse_response
+from streamwitness.semconv import HEADER
 
 from . import http1
 from .acts import Event
@@ -28,7 +30,7 @@ NARROW: Final = 1 << 15
 class Connection:
     """One response on its way to the client."""
 
-    def __init__(self, notes: Notebook, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, notes: Notebook, writer: asyncio.StreamWriter, number: int, first: int) -> None:
         scenario = notes.scenario
         self.over = False
         """Nothing more is handed on."""
@@ -38,8 +40,8 @@ class Connection:
         """The connection to the gateway breaks, too, and it may have more to send."""
         self._notes, self._writer, self._out = notes, writer, scenario.out
         self._splitter = Splitter(FRAMING[scenario.out])
-        self._fault = scenario.fault("transport")
-        self._count, self._at = 0, -1
+        self._fault = scenario.at("transport", number)
+        self._count, self._at = first, -1
         self._glued: Event | None = None
         self._held: Event | None = None
         self._injector: Injector[Event] | None = None
@@ -47,7 +49,9 @@ class Connection:
             sent = honest(scenario)
             self._at = place(self._out, sent, self._fault.where)
             if generic(self._fault):
-                self._injector = Injector(self._fault, self._at, notes.did, alter=self._flipped, invent=self._foreign)
+                self._injector = Injector(
+                    self._fault, self._at - first, notes.did, alter=self._flipped, invent=self._foreign
+                )
 
     async def pass_on(self, data: bytes) -> None:
         """Hand on what came, or what is left of it."""
@@ -164,9 +168,12 @@ def in_transit(notes: Notebook, event: Event) -> str:
     return f"{event.name}|{event.data}"
 
 
-async def _relay(notes: Notebook, gateway: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Connection:
-    connection = Connection(notes, writer)
+async def _relay(
+    notes: Notebook, number: int, gateway: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> Connection:
     head = await http1.read_head(gateway)
+    told = parse_response(head.fields.get(HEADER.encode(), b"").decode())
+    connection = Connection(notes, writer, number, told.first if told is not None else 0)
     writer.write(head.raw[:-2] + b"connection: close\r\n\r\n")
     if not head.is_chunked:
         writer.write(await gateway.read())
@@ -199,9 +206,13 @@ async def _connected(
     head = await http1.read_head(reader)
     body = await reader.readexactly(head.length)
     notes = notebooks[head.key]
+    number, notes.connections = notes.connections, notes.connections + 1
+    if notes.scenario.again == "retry" and not number:
+        http1.reset(writer)
+        return
     gateway, out = await _towards(notes, port, writer)
     out.write(head.raw + body)
-    passing = asyncio.create_task(_relay(notes, gateway, writer))
+    passing = asyncio.create_task(_relay(notes, number, gateway, writer))
     leaving = asyncio.create_task(reader.read())
     try:
         await asyncio.wait((passing, leaving), return_when=asyncio.FIRST_COMPLETED)

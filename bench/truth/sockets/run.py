@@ -6,7 +6,7 @@ import asyncio
 import gc
 import socket
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -76,9 +76,9 @@ class Sink:
         with self._lock:
             return list(self._blocks.get(stream, ()))
 
-    def closed(self, stream: str) -> set[Point]:
-        """The points of a stream whose closing block has come."""
-        return {block.point for block in self.of(stream) if block.final}
+    def closed(self, stream: str) -> Counter[Point]:
+        """How many closing blocks of a stream have come from each point."""
+        return Counter(block.point for block in self.of(stream) if block.final)
 
     def take(self, stream: str) -> list[Block]:
         """The same, and forget them."""
@@ -151,9 +151,9 @@ class World:
     async def _trial(self, notes: Notebook, name: str) -> Trial:
         points = expected(notes)
         if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
-            await _collected(lambda: points <= self._sink.closed(notes.stream))
-        if not await http1.until(lambda: bool(notes.stream) and points <= self._sink.closed(notes.stream), 10.0):
-            lacking = ", ".join(sorted(points - self._sink.closed(notes.stream)))
+            await _collected(lambda: not self._lacking(notes, points))
+        if not await http1.until(lambda: bool(notes.stream) and not self._lacking(notes, points), 10.0):
+            lacking = ", ".join(sorted(self._lacking(notes, points)))
             raise BenchError(f"{notes.scenario.name}: no closing block from {lacking}; client: {notes.error or 'well'}")
         scenario = notes.scenario
         return Trial(
@@ -163,6 +163,14 @@ class World:
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
             notes=frozenset(notes.notes),
         )  # fmt: skip
+
+    def _lacking(self, notes: Notebook, points: frozenset[Point]) -> set[Point]:
+        """The points whose closing blocks have not all come: one for each connection, but for what the gateway read."""
+        scenario = notes.scenario
+        times = notes.connections if scenario.again in ("resume", "tabs") else 1
+        closed = self._sink.closed(notes.stream)
+        legs = times if scenario.again == "tabs" else 1
+        return {point for point in points if closed[point] < (legs if point == "ingress" else times)}
 
 
 def _passages(notes: Notebook) -> tuple[Passage, ...]:
@@ -194,9 +202,8 @@ def _origin(server: asyncio.Server) -> str:
 def _notebook(scenario: Scenario, number: int) -> Notebook:
     key = f"{STAMPED if scenario.stamp else 'plain'}-{number}"
     notes = Notebook(key, scenario)
-    if scenario.mixed:
-        other = Scenario(scenario.provider, "refrain", scenario.gateway, scenario.client)
-        notes.neighbour = Notebook(f"{key}-neighbour", other)
+    if scenario.neighbour is not None:
+        notes.neighbour = Notebook(f"{key}-neighbour", scenario.neighbour)
     return notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
 
@@ -48,6 +48,8 @@ class Scenario:
     parser: str = ""
     """A defect of the client's own parser."""
     style: Style = PLAIN
+    again: str = ""
+    """Whether the client asks again: resume, tabs (both at once), retry (the first time nothing came), anew."""
     edits: str = ""
     """What the gateway does to the answer on purpose: filter, join, reword."""
     declares: str = ""
@@ -62,6 +64,7 @@ class Scenario:
         extra = (
             self.stop,
             self.pace,
+            self.again,
             self.edits,
             self.declares and f"says {self.declares}",
             self.shows and f"shows {self.shows}",
@@ -88,9 +91,19 @@ class Scenario:
         return bool(self.shows) or any(fault.how in KEPT for fault in self.faults)
 
     @property
-    def mixed(self) -> bool:
-        """Whether the application reads another stream besides, and confuses the two."""
-        return any(fault.how in MIXED for fault in self.faults)
+    def neighbour(self) -> Scenario | None:
+        """What the same client reads before: a stream that it will confuse with this, or the one that broke."""
+        if self.again == "anew":
+            return replace(self, again="", faults=(Fault("transport", "break"),))
+        mixed = any(fault.how in MIXED for fault in self.faults)
+        return Scenario(self.provider, "refrain", self.gateway, self.client) if mixed else None
+
+    def at(self, component: Component, connection: int) -> Fault | None:
+        """What is broken there in the n-th connection: of a client that comes back each has its own."""
+        here = [fault for fault in self.faults if fault.component == component]
+        if self.again != "resume":
+            return here[0] if here and not (self.again == "tabs" and connection) else None
+        return here[connection] if connection < len(here) else None
 
     @property
     def severed(self) -> bool:
@@ -176,6 +189,8 @@ class Notebook:
     """Events that the gateway has read."""
     sent: list[str] = field(default_factory=list)
     """Events that the gateway had handed to its server before it knew that its client had gone."""
+    connections: int = 0
+    """That the client has made."""
     taken: int = 0
     """Events that the client's code was given."""
     left: asyncio.Event = field(default_factory=asyncio.Event)

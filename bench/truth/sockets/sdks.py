@@ -36,11 +36,11 @@ def openai_client(origin: str, notes: Notebook, *, retries: int = 0) -> openai.A
     return instrument(client)
 
 
-def anthropic_client(origin: str, notes: Notebook) -> anthropic.AsyncAnthropic:
+def anthropic_client(origin: str, notes: Notebook, *, retries: int = 0) -> anthropic.AsyncAnthropic:
     """The same of the `anthropic` package."""
     http = httpx2.AsyncClient(verify=False)
     client = anthropic.AsyncAnthropic(
-        base_url=f"{origin}/{notes.key}", api_key="k", max_retries=0, http_client=http, timeout=_timeout(notes)
+        base_url=f"{origin}/{notes.key}", api_key="k", max_retries=retries, http_client=http, timeout=_timeout(notes)
     )
     _decoding(client, notes)
     return instrument(client)
@@ -52,20 +52,20 @@ def _timeout(notes: Notebook) -> Any:
 
 async def read_openai(origin: str, notes: Notebook) -> None:
     """The `openai` package, Chat Completions."""
-    async with openai_client(origin, notes) as client:
+    async with openai_client(origin, notes, retries=notes.scenario.again == "retry") as client:
         stream = await client.chat.completions.create(model="m", messages=[], stream=True)
         await _read(notes, stream)
 
 
 async def read_responses(origin: str, notes: Notebook) -> None:
     """The `openai` package, Responses."""
-    async with openai_client(origin, notes) as client:
+    async with openai_client(origin, notes, retries=notes.scenario.again == "retry") as client:
         await _read(notes, await client.responses.create(model="m", input="x", stream=True))
 
 
 async def read_anthropic(origin: str, notes: Notebook) -> None:
     """The `anthropic` package."""
-    async with anthropic_client(origin, notes) as client:
+    async with anthropic_client(origin, notes, retries=notes.scenario.again == "retry") as client:
         stream = await client.messages.create(model="m", messages=[], max_tokens=9, stream=True)
         await _read(notes, stream)
 

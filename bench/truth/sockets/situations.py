@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from .bodies import FRAMING
 from .faults import Fault
 from .scenario import Scenario
 from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, stops_of
@@ -16,16 +17,62 @@ def healthy(provider: str) -> Iterator[Scenario]:
     yield from slow(provider)
     yield from showing(provider)
     yield from editing(provider, ON_PURPOSE)
+    yield from asking_again(provider)
 
 
 def faulty(provider: str) -> Iterator[Scenario]:
     """Those in which something is."""
     yield from stuck(provider)
+    yield from coming_back(provider)
     yield from editing(provider, UNASKED)
     yield from edited_and_broken(provider)
     yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in slow(provider))
     for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
         yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
+
+
+def asking_again(provider: str) -> Iterator[Scenario]:
+    """Two at once, or once more: after nothing came, and after an answer broke."""
+    for answer in ("plain", "equal", "tools", "long:60"):
+        yield Scenario(provider, answer, again="tabs")
+        yield from (Scenario(provider, answer, client=one, again="retry") for one in RETRYING if reads(one, provider))
+    yield from (Scenario(provider, client=client, again="anew") for client in clients_of(provider))
+
+
+def coming_back(provider: str) -> Iterator[Scenario]:
+    """A client that lost its connection and goes on where it was; and one of two tabs that lacks something."""
+    for how in ("drop", "double", "alter", "break"):
+        yield Scenario(provider, faults=(Fault("transport", how, "last"),), again="tabs")
+    if FRAMING[provider] != "sse":
+        return
+    for stamp in ("id", "field"):
+        for lost in LOST_WAYS:
+            for gateway in BY_EVENT:
+                yield Scenario(provider, "long:60", gateway, faults=(lost,), stamp=stamp, again="resume")
+            for answer in ("plain", "equal", "pairs", "tools", "reasoning"):
+                yield Scenario(provider, answer, faults=(lost,), stamp=stamp, again="resume")
+            for second in (
+                Fault("transport", "drop", "last"),
+                Fault("transport", "break", "last"),
+                Fault("gateway", "drop"),
+            ):
+                yield Scenario(provider, "long:60", faults=(lost, second), stamp=stamp, again="resume")
+
+
+LOST_WAYS: Final = (
+    Fault("transport", "break"), Fault("transport", "reset"), Fault("transport", "sever"),
+    Fault("transport", "sever_reset"),
+)  # fmt: skip
+"""How a connection is lost to which the client comes back."""
+MORE_LOST: Final = (Fault("transport", "drop", "last"), Fault("transport", "break", "last"), Fault("gateway", "drop"))
+"""What else happens to it then."""
+RETRYING: Final = ("openai", "responses", "anthropic")
+"""Clients that try again by themselves."""
+
+
+def reads(client: str, provider: str) -> bool:
+    """Whether this client reads this format."""
+    return client in clients_of(provider)
 
 
 def slow(provider: str) -> Iterator[Scenario]:

@@ -44,7 +44,8 @@ class Script:
         else:
             self.events = list(whole) if fault is None else self._broken(whole, fault)
             self._note()
-        self.pause = len(whole) // 2 if scenario.waits and not first else None
+        before = len(whole) * 3 // 4 if scenario.severed else len(whole) // 2
+        self.pause = before if scenario.waits and not first else None
         """Position at which the provider waits until somebody has stopped."""
 
     def _broken(self, whole: tuple[Event, ...], fault: Fault) -> list[Event]:

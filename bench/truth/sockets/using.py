@@ -37,12 +37,13 @@ def patience(notes: Notebook) -> float:
 
 async def use(notes: Notebook, body: Any, reducer: Reducer) -> None:
     """Apply each event, and stop where the scenario says so."""
-    due = _due(notes)
-    stop = due if notes.scenario.stop in _INSIDE else -1
+    scenario = notes.scenario
+    due = _due(notes) if scenario.stop or scenario.pace else -1
+    stop = due if scenario.stop in _INSIDE else -1
     try:
         async for event in body:
             reducer.feed(event)
-            if notes.taken == due and notes.scenario.pace == "slow":
+            if notes.taken == due and scenario.pace == "slow":
                 await asyncio.sleep(SLOW_SECONDS)
             if notes.taken == stop:
                 await _stop(notes, body)
