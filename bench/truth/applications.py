@@ -246,7 +246,7 @@ def _by_lines(rng: Random) -> _Course:
     return course
 
 
-def _swallows(rng: Random) -> _Course:
+def _parser_swallows(rng: Random) -> _Course:
     """A parser that hands errors on, and passes over the one that ended the answer."""
     start = _texts(rng)
     course = _Course(rng, [*start[: rng.randint(2, len(start) - 1)], Event(parts=ERROR)])
@@ -258,21 +258,28 @@ def _swallows(rng: Random) -> _Course:
 
 
 _REDUCERS: Final = (_nameless, _one_kind, _one_choice, _fails_closed, _refuses, _kept, _kept)
-_PARSERS: Final = (_withholds, _by_lines, _swallows)
+_PARSERS: Final = (_withholds, _by_lines, _parser_swallows)
+
+
+_OPEN: Final = (_puts_right, _cuts_anew)
+"""Of some of these the judge is known to be wrong."""
 
 
 def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:
     def stream(rng: Random, name: str) -> Trial:
         make = rng.choice(makers)
-        return make(rng).trial(name, make.__name__.strip("_").replace("_", " "))
+        return make(rng).trial(name, _called(make).replace("_", " "))
 
     return stream
 
 
+def _called(make: Callable[[Random], _Course]) -> str:
+    return make.__name__.strip("_")
+
+
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "reducers": (_one_of(*_REDUCERS), 1),
-    "puts_right": (_one_of(_puts_right), 0),
     "parsers": (_one_of(*_PARSERS), 1),
-    "cuts_anew": (_one_of(_cuts_anew), 0),
+    **{_called(make): (_one_of(make), 0) for make in (*_REDUCERS, *_PARSERS, *_OPEN)},
 }
-"""Name → what makes such a stream, and how often beside the others; 0: the judge is known to be wrong about some."""
+"""Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -37,6 +37,8 @@ class Tally:
     """Suspect sets by whether a guilty one is among them."""
     placed: Counter[bool] = field(default_factory=Counter)
     """Lost runs that have one place only, by whether it was told."""
+    sure: Counter[bool] = field(default_factory=Counter)
+    """Places told without *about*, by whether they hold all that was lost."""
     counted: Counter[bool] = field(default_factory=Counter)
     """Components found with all records there, by whether each count is exact."""
     exact: Counter[tuple[str, bool]] = field(default_factory=Counter)
@@ -63,6 +65,7 @@ class Tally:
             (self.certain, score.certain),
             (self.named, score.named),
             (self.placed, score.placed),
+            (self.sure, score.sure),
             (self.counted, score.counted),
             (self.intact, score.intact),
         ):

@@ -302,9 +302,24 @@ def _reads_by_lines(one: _Scene) -> None:
 
 def _behind_the_end(one: _Scene) -> None:
     """Behind the terminator came what nobody reads; the gateway hands it on, or not."""
-    more = written(one.provider, [Act("usage")]) or [Event("", '{"note":"over"}')]
+    terminated = one.has(one.answer[-1], "terminal")  # without one, an error there would still be of the answer
+    more = written(one.provider, [Act("error" if terminated and one.rng.random() < 0.5 else "usage")])
+    more = more or [Event("", '{"note":"over"}')]
     one.leg([*one.answer, *more])
     one.send([*one.answer, *more] if one.rng.random() < 0.5 else one.answer)
+    one.before = one.after
+
+
+def _goes_on(one: _Scene) -> None:
+    """The gateway itself sends something more behind the end: an output of its own, or the finish again."""
+    finish = one.answer[one.finish(one.answer) or 0]
+    again = one.rng.random() < 0.5
+    text = next(event for event in one.answer if one.tokens([event]))
+    more = finish if again else reworded(one.provider, text, lambda _: "and one thing more ") or finish
+    one.leg(one.answer)
+    one.guilty("double" if more is finish else "late", len(one.answer))
+    one.send([*one.answer, more])
+    one.notes = _UNPROVABLE if one.answer[-1].data != DONE and one.provider == "gemini" else frozenset()
 
 
 def _misframed(one: _Scene) -> None:
@@ -386,7 +401,7 @@ def _unknown_format(one: _Scene) -> None:
 
 _MAKERS: Final = (
     _hedged, _went_over, _swallows, _loses_the_finish, _breaks_off, _client_left, _breaks_an_event, _reads_by_lines,
-    _behind_the_end, _misframed, _calls_anew, _declared, _counted, _unknown_format,
+    _behind_the_end, _goes_on, _misframed, _calls_anew, _declared, _counted, _unknown_format,
 )  # fmt: skip
 _OPEN: Final = (_guardrail, _abandoned, _makes_up_an_end, _mends_an_event)
 """Of some of these the judge is known to be wrong, or says less than could be known."""
@@ -396,13 +411,17 @@ def _one_of(*makers: Callable[[_Scene], None]) -> Callable[[Random, str], Trial]
     def stream(rng: Random, name: str) -> Trial:
         make, one = rng.choice(makers), _Scene(rng, rng.choice(_SSE))
         make(one)
-        return one.trial(name, make.__name__.strip("_").replace("_", " "))
+        return one.trial(name, _called(make).replace("_", " "))
 
     return stream
 
 
+def _called(make: Callable[[_Scene], None]) -> str:
+    return make.__name__.strip("_")
+
+
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "gateway": (_one_of(*_MAKERS), 2),
-    "gateway_open": (_one_of(*_OPEN), 0),
+    **{_called(make): (_one_of(make), 0) for make in (*_MAKERS, *_OPEN)},
 }
-"""Name → what makes such a stream, and how often beside the others."""
+"""Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -71,6 +71,13 @@ def _double(rng: Random, out: list[Event]) -> tuple[int, ...]:
     return (at,)
 
 
+def _again(rng: Random, out: list[Event]) -> tuple[int, ...]:
+    at = rng.randrange(len(out))
+    stop = min(len(out), at + rng.randint(2, 5))
+    out[stop:stop] = out[at:stop]
+    return tuple(range(at, stop))
+
+
 def _invent(rng: Random, out: list[Event]) -> tuple[int, ...]:
     at = rng.randint(0, len(out))
     out.insert(at, Event(500_000 + rng.randrange(1000)))
@@ -107,6 +114,7 @@ FAULTS: Final[dict[str, tuple[str, Callable[[Random, list[Event]], tuple[int, ..
     "drop": ("drop", _drop),
     "burst": ("drop", _burst),
     "double": ("double", _double),
+    "again": ("double", _again),
     "invent": ("invent", _invent),
     "move": ("move", _move),
     "swap": ("move", _swap),
@@ -285,6 +293,7 @@ def _passages(seen: _Seen, end: End) -> tuple[Passage, ...]:
             stopped,
             by_event=True,
             due=reached(seen["egress"], seen["wire"]),
+            lost=missed(seen["egress"], seen["wire"]),
         ),
         Passage("parser", said(seen["wire"]), said(seen["parsed"]), raised),
         Passage("reducer", applied, told, raised),
@@ -304,6 +313,12 @@ def reached(sent: Sequence[Event], came: Sequence[Event]) -> int:
     """How many of the events were due, up to the furthest that came: each is an object of its own."""
     here = {id(event) for event in came}
     return max((i + 1 for i, event in enumerate(sent) if id(event) in here), default=0)
+
+
+def missed(sent: Sequence[Event], came: Sequence[Event]) -> frozenset[int]:
+    """Places of the events that never came, as the objects that they are."""
+    here = {id(event) for event in came}
+    return frozenset(i for i, event in enumerate(sent) if id(event) not in here)
 
 
 def in_bytes(events: Sequence[Event]) -> tuple[str, ...]:

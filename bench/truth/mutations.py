@@ -58,22 +58,35 @@ def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
 
 def less_worth(before: Score, now: Score) -> str:
     """What is wrong now and was not before, or what is not known any more."""
-    more = [wrong for wrong in now.wrong if wrong not in before.wrong]
-    if more:
-        return f"wrong, {more[0]}"
+    wrong = _more_wrong(before, now)
+    less = "" if wrong else _less_known(before, now)
+    return f"wrong, {wrong}" if wrong else f"less, {less}" if less else ""
+
+
+def _more_wrong(before: Score, now: Score) -> str:
+    """What a gate of the bench falls at."""
+    if more := [wrong for wrong in now.wrong if wrong not in before.wrong]:
+        return more[0]
     if before.healthy and now.blamed and not before.blamed:
-        return "wrong, a healthy stream with a finding"
-    if before.ending is not None and now.ending is not None and _right(before) and not _right(now):
-        return f"wrong, ended {now.ending[0]}, told {now.ending[1]}"
+        return "a healthy stream with a finding"
+    if now.ending is not None and _right(before) and not _right(now):
+        return f"ended {now.ending[0]}, told {now.ending[1]}"
+    if now.sure[1] - now.sure[0] > before.sure[1] - before.sure[0]:
+        return "a place told surely leaves out the one where it was done"
+    return ""
+
+
+def _less_known(before: Score, now: Score) -> str:
+    """What a figure of the bench falls by."""
     for component, outcome in before.outcomes.items():
         if outcome in _RANKS and _rank(now.outcomes.get(component, "")) < _rank(outcome):
-            return f"less, {component} {outcome} and now {now.outcomes.get(component)}"
+            return f"{component} {outcome} and now {now.outcomes.get(component)}"
     if before.integrity == "intact" != now.integrity:
-        return "less, not intact any more"
-    for what in ("placed", "counted", "exact", "intact"):
-        if getattr(now, what)[0] < getattr(before, what)[0]:
-            return f"less, {what}"
-    return ""
+        return "not intact any more"
+    if now.told < before.told:
+        return f"{now.told} of {before.told} events told"
+    fewer = [what for what in ("placed", "counted", "exact") if getattr(now, what)[0] < getattr(before, what)[0]]
+    return fewer[0] if fewer else ""
 
 
 def _rank(outcome: str) -> int:

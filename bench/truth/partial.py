@@ -11,7 +11,7 @@ from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL
 from tests.analyzer.judge.build import LEG, Event, How, answer, path, random_cuts, recorder_id
 
 from .labels import Deed, Ended, Passage, Trial
-from .model import ID, damaged, in_bytes, reached, said, whole, words
+from .model import ID, damaged, in_bytes, missed, reached, said, whole, words
 
 # --------------------------------------------------------------------------- one hop
 
@@ -30,7 +30,7 @@ def hop(rng: Random, name: str) -> Trial:
     size = rng.choice(((1, 3), (2, 16), (2, 16)))
     blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent), *size))
     blocks += How("wire", end=end, expected=("egress",)).blocks(came, random_cuts(rng, len(came), *size))
-    passage = Passage("transport", in_bytes(sent), in_bytes(came), own, by_event=True, due=due)
+    passage = Passage("transport", in_bytes(sent), in_bytes(came), own, by_event=True, due=due, lost=missed(sent, came))
     return Trial(
         name, "model", "pass-through", "model", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
         frozenset(("egress", "wire")),

@@ -230,19 +230,38 @@ def _named_only(kept: Any) -> Callable[..., Any]:
 
 # --------------------------------------------------------------------------- the rules
 
-_GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway", "gateway_open")
+_NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("filtered", "rewritten", "merged"), ("declared",)),
+    "without_digests": ("counted",),
+    "ended_in_passing": ("breaks_off",),
+    "no_difference": ("client_left",),
+    "broke_an_event": ("breaks_an_event",),
+    "went_on_behind_the_end": ("goes_on",),
+    "read_by_lines": ("reads_by_lines",),
+    "not_all_read": ("mends_an_event",),
+    "written_otherwise": ("calls_anew",),
+    "only_envelope": ("makes_up_an_end",),
+    "unknown_format": ("unknown_format",),
+}
+"""Excuse → the streams that need it; of any other, those of all gateways."""
+_GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway")
 _HOPS: Final = ("hop", "path")
 
 
 def mutations() -> tuple[Mutation, ...]:
     """All of them: those below, and each entry of the judge's tables, so that a new one cannot be forgotten."""
     excused = (
-        Mutation(f"7.2 gateway excused: {rule.__name__}", {"excuses.RULES": _left_out(rule)}, _GATEWAYS)
+        Mutation(
+            f"7.2 gateway excused: {rule.__name__}",
+            {"excuses.RULES": _left_out(rule)},
+            _NEEDED_BY.get(rule.__name__, _GATEWAYS),
+        )
         for rule in excuses.RULES
     )
     guessed = (
-        Mutation(f"7.2 rule 5: filled in, {guess.__name__}", {"fill.GUESSES": _left_out(guess)}, _HOPS)
+        Mutation(f"7.2 rule 5: filled in, {guess.__name__}", {"fill.GUESSES": _left_out(guess)}, ("hop",))
         for guess in fill.GUESSES
+        if guess is not fill.unchanged  # `one_changed` finds that, too: it is there for speed
     )
     return (*_BLAME, *_HOP, *guessed, *_GATEWAY, *excused)
 
@@ -266,21 +285,20 @@ _BLAME: Final = (
     Mutation("7.1 contradicting: the witness is set aside whole", {"records.collect": _records_only},
              ("contradicting",)),
     Mutation("7.1 by name: a lost block owns what it passed", {"named._note_lost": never(None)}),
-    Mutation("7.1 by name: what was not applied is lost", {"named._absent": never(())}),
+    Mutation("7.1 by name: what was not applied is lost", {"named._absent": never(())}, ("path", "recorded")),
     Mutation("7.1 by name: applied twice", {"named._repeated": never(())}),
-    Mutation("7.1 by name: applied out of order", {"named._displaced": never(())}),
-    Mutation("7.1 by name: rows that name nothing", {"named._note_rows": _named_only},
-             ("reducers",)),
+    Mutation("7.1 by name: applied out of order", {"named._displaced": never(())}, ("path", "recorded")),
+    Mutation("7.1 by name: rows that name nothing", {"named._note_rows": _named_only}, ("nameless",)),
     Mutation("7.1 by name: kinds that the application has no use for", {"named._taken_up": lambda _: lambda content,
-             _a, _b: (content, False)}, ("reducers", "recorded")),
-    Mutation("7.1 by name: one of several choices", {"named._choices": never(1)}, ("reducers",)),
+             _a, _b: (content, False)}, ("one_kind",)),
+    Mutation("7.1 by name: one of several choices", {"named._choices": never(1)}, ("one_choice",)),
     Mutation("7.1 what a reducer reports as raised is lost", {"named._told_losses": never(())}),
-    Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("reducers",)),
+    Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("refuses",)),
     Mutation("7.1 a reducer that refuses accuses only behind what is intact", {"refused.refused": _every_hop_intact},
-             ("reducers",)),
+             ("fails_closed",)),
     Mutation("7.1 a reducer that puts right", {"path._put_right": never(False)}, ("puts_right",)),
-    Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("reducers",)),
-    Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("reducers",)),
+    Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
+    Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),
     Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("gateway",)),
 )  # fmt: skip
 
@@ -314,41 +332,46 @@ _HOP: Final = (
     Mutation("7.2 rule 10: only as far as it was due", {"attribute.around_unproven": _all_settled},
              ("path", "recorded")),
     Mutation("a closing block's second copy", {"records.collect": _without_summaries}, _HOPS),
-    Mutation("7.2 parsed: what a parser keeps to itself", {"parts.withholds": never(False)}, ("parsers",)),
+    Mutation("7.2 parsed: what a parser keeps to itself", {"parts.withholds": never(False)}, ("withholds",)),
     Mutation("7.2 parsed: the same content in other pieces", {"handed.same_slots": never(False)}, ("cuts_anew",)),
     Mutation("7.2 parsed: other pieces prove nothing", {"handed._new_pieces": never(False)}, ("cuts_anew",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},
-             ("parsers", "recorded")),
-    Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)}, ("parsers", "gateway")),
-    Mutation("7.2 parsed: a swallowed error", {"path._with_error": first(0)}, ("parsers",)),
+             ("behind_the_end",)),
+    Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)},
+             ("by_lines", "reads_by_lines")),
+    Mutation("7.2 parsed: a swallowed error", {"path._with_error": first(0)}, ("parser_swallows",)),
 )  # fmt: skip
 
 _GATEWAY: Final = (
     Mutation("7.2 gateway: all listed legs must be held", {"upstream._not_held": never("")}, _GATEWAYS),
     Mutation("7.2 gateway: only the leg that feeds the answer accuses", {"legs.related": never(True)}, _GATEWAYS),
     Mutation("7.2 gateway: known by one id and an event byte for byte", {"legs.passed_on": never(False)}, _GATEWAYS),
-    Mutation("7.2 gateway: an attempt that says the same explains it", {"legs.equal_legs": never([])}, _GATEWAYS),
-    Mutation("7.2 gateway: another attempt may explain it", {"legs.explained_by": never(False)}, _GATEWAYS),
-    Mutation("7.2 gateway: parts of several in a row", {"legs.continued": never(False)}, _GATEWAYS),
-    Mutation("7.2 gateway: content of another attempt", {"legs.spliced": never(False)}, _GATEWAYS),
+    Mutation("7.2 gateway: an attempt that says the same explains it", {"legs.equal_legs": never([])}, ("hedged",)),
+    Mutation("7.2 gateway: another attempt may explain it", {"legs.explained_by": never(False)},
+             ("attempts", "went_over")),
+    Mutation("7.2 gateway: parts of several in a row", {"legs.continued": never(False)}, ("went_over", "attempts")),
+    Mutation("7.2 gateway: content of another attempt", {"legs.spliced": never(False)}, ("went_over", "attempts")),
     Mutation("7.2 gateway: only what was due", {"crossing.all_due": never(True)}, _GATEWAYS),
     Mutation("7.2 gateway: equal content, however it is cut", {"recut.same_slots": never(False)}, _GATEWAYS),
     Mutation("7.2 gateway: content cut otherwise is not lost by pieces", {"recut._is_recut": never(False)}, _GATEWAYS),
     Mutation("7.2 envelope: a finish that it may make up or leave out", {"envelope.is_envelope": never(False)},
-             _GATEWAYS),
-    Mutation("7.2 envelope: no finish that it may not make up", {"envelope._may_make_up": never(True)}, _GATEWAYS),
-    Mutation("7.2 envelope: lost_finish", {"envelope.lost_finish": never(None)}, _GATEWAYS),
-    Mutation("7.2 envelope: made_up_finish", {"envelope.made_up_finish": never(None)}, _GATEWAYS),
-    Mutation("7.2 envelope: invented_terminal", {"envelope.invented_terminal": never([])}, _GATEWAYS),
-    Mutation("7.2 envelope: swallowed_error", {"envelope.swallowed_error": never([])}, _GATEWAYS),
-    Mutation("7.2 envelope: broken_events", {"envelope.broken_events": never([])}, _GATEWAYS),
-    Mutation("7.2 envelope: a gateway that let go may finish", {"envelope.chose_to_stop": never(False)}, _GATEWAYS),
+             ("makes_up_an_end", "gateway")),
+    Mutation("7.2 envelope: no finish that it may not make up", {"envelope._may_make_up": never(True)},
+             ("makes_up_an_end",)),
+    Mutation("7.2 envelope: lost_finish", {"envelope.lost_finish": never(None)}, ("loses_the_finish",)),
+    Mutation("7.2 envelope: made_up_finish", {"envelope.made_up_finish": never(None)}, ("makes_up_an_end",)),
+    Mutation("7.2 envelope: invented_terminal", {"envelope.invented_terminal": never([])}, ("makes_up_an_end",)),
+    Mutation("7.2 envelope: swallowed_error", {"envelope.swallowed_error": never([])}, ("swallows",)),
+    Mutation("7.2 envelope: broken_events", {"envelope.broken_events": never([])}, ("breaks_an_event",)),
+    Mutation("7.2 envelope: a gateway that let go may finish", {"envelope.chose_to_stop": never(False)},
+             ("makes_up_an_end",)),
     Mutation("7.2 envelope: one whose time was up may not", {"envelope.chose_to_stop": lambda _: lambda leg:
-             leg.own_end}, _GATEWAYS),
-    Mutation("7.2 envelope: one that says that it failed", {"finishes.tells_error": never(False)}, _GATEWAYS),
+             leg.own_end}, ("makes_up_an_end",)),
+    Mutation("7.2 envelope: one that says that it failed", {"finishes.tells_error": never(False)},
+             ("makes_up_an_end",)),
     Mutation("7.2 envelope: one that asked again swallowed nothing", {"envelope._asked_again": never(False)},
-             _GATEWAYS),
-    Mutation("7.2 declared: a filter leaves the rest in order", {"declared._left_out": never(0)}, _GATEWAYS),
+             ("swallows",)),
+    Mutation("7.2 declared: a filter leaves the rest in order", {"declared._left_out": never(0)}, ("declared",)),
 )  # fmt: skip
 
 SHOWN_BY: Final[dict[str, str]] = {}

@@ -113,11 +113,15 @@ class Score:
     """Suspect sets with a guilty one among them, of all."""
     placed: tuple[int, int] = (0, 0)
     """Lost runs told exactly where they stood, of those that have one place only."""
+    sure: tuple[int, int] = (0, 0)
+    """Places that are told without *about* and leave out none at which something was lost, of all told so."""
     counted: tuple[int, int] = (0, 0)
     """Components whose findings all have exact counts, of those found with all records there."""
     exact: tuple[int, int] = (0, 0)
     """Findings of a loss or a surplus with an exact count, of all, whatever was lost of the records."""
     integrity: str = ""
+    told: int = 0
+    """How many events are told to be lost or too many."""
     intact: tuple[int, int] = (0, 0)
     """Whether a stream in order is called intact, where every point and all of its records are there."""
     confused: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -164,6 +168,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     _confused(findings, to_blame, out)
     out.integrity = verdict["integrity"]
     counted = [f for f in findings if f["kind"] in LOST | ADDED]
+    out.told = sum(f["count"] for f in counted)
     out.exact = (sum(f["exact"] for f in counted), len(counted))
     if whole and not trial.deeds and not trial.notes & UNPROVABLE:
         out.intact = (verdict["integrity"] == "intact", 1)
@@ -309,7 +314,7 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
     With all records there, it is told exactly.
     """
     for passage in trial.passages:
-        _covered(trial, passage, findings, out)
+        _covered(passage, findings, out)
         run = lost_run(passage) if passage.by_event else None
         told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
         if run is None or not told:
@@ -322,16 +327,14 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
             out.placed = (out.placed[0] + (reach == run), out.placed[1] + 1)
 
 
-def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
-    """Where a single run was lost, what is told surely does not leave out the place where that was done."""
-    deeds = [deed for deed in trial.deeds if deed.component == passage.component]
-    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
-    if not (passage.by_event and told and len(deeds) == 1 and deeds[0].act in ("drop", "cut")) or passage.stopped:
+def _covered(passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """What is told surely leaves out no place at which something was lost."""
+    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST | CHANGED]
+    sure = told and all(f["exact"] and not f["about"] for f in told)
+    if passage.stopped or not sure or Difference.of(passage).moved:
         return
-    low, high = min(f["sequence"][0] for f in told), max(f["sequence"][1] for f in told)
-    at = deeds[0].at
-    if all(f["exact"] and not f["about"] for f in told) and at and not low <= min(at) <= max(at) <= high:
-        out.wrong.append(f"lost at {min(at)}-{max(at)}, told surely {low}-{high}")
+    covered = all(any(f["sequence"][0] <= i <= f["sequence"][1] for f in told) for i in passage.lost)
+    out.sure = (out.sure[0] + covered, out.sure[1] + 1)
 
 
 def _integrity(
