@@ -48,7 +48,8 @@ def filtered(crossing: Crossing) -> Made | None:
         return Made(Hop("intact", prefix=crossing.hop.prefix), edited=(Edited("filter", left_out, True),))
     told = (Edited("filter", *_counted(lost)),) if lost else ()
     rest = tuple(change for change in changes if change.kind not in LOSSES)
-    if not rest or "merge" in said or any(_may_be_left(change, lost, crossing) for change in rest):
+    left = any(_may_be_left(change, lost, crossing) for change in rest) and not _has_no_place(rest, crossing)
+    if not rest or "merge" in said or left:
         return Made(unproven(_FILTERS), edited=told)
     return Made(Hop("faulty", rest, prefix=crossing.hop.prefix), edited=told)
 
@@ -105,6 +106,39 @@ def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> 
     sizes = [crossing.content_of(value) for gone in lost for value, _ in gone.values]
     here = [crossing.content_of(value) for value, _ in change.values]
     return None in sizes or any(size is None or size < max(filter(None, sizes), default=0) for size in here)
+
+
+def _has_no_place(rest: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether the one event too many stands where no longer one is missing, however the others are matched."""
+    before, after = crossing.before, crossing.after
+    values = [value for change in rest for value, _ in change.values]
+    single = sum(change.count for change in rest) == 1 and rest[0].kind in _SURPLUS and len(values) == 1
+    if not (crossing.peer and single and before.whole and after.whole):
+        return False
+    ahead, behind = _taken(after.values, before.values), _taken(after.values[::-1], before.values[::-1])
+    rooms = [
+        before.values[ahead[j] : before.n - behind[after.n - 1 - j]]
+        for j in range(after.n)
+        if after.values[j] == values[0] and ahead[j] + behind[after.n - 1 - j] <= before.n
+    ]
+    size = crossing.content_of(values[0])
+    return bool(rooms) and all(_is_shorter(room, size, crossing) for room in rooms)
+
+
+def _is_shorter(room: Sequence[int | None], size: int | None, crossing: Crossing) -> bool:
+    sizes = [crossing.content_of(value or 0) for value in room]
+    return size is not None and all(each is not None and each <= size for each in sizes)
+
+
+def _taken(some: Sequence[int | None], whole: Sequence[int | None]) -> list[int]:
+    """For each beginning of one sequence, how much of the other holds it in order; more than all where nothing does."""
+    taken, at = [0], 0
+    for value in some:
+        while at < len(whole) and whole[at] != value:
+            at += 1
+        at += 1
+        taken.append(at)
+    return taken
 
 
 def _counted(changes: Sequence[Change]) -> tuple[int, bool]:

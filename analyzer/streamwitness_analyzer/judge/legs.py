@@ -85,18 +85,26 @@ def _named_apart(other: Record, crossing: Crossing) -> bool:
 
 
 def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:
-    """Whether something new at the very beginning may be a run of an attempt that broke, joined to what replaces it.
+    """Whether something new at the very beginning may be of an attempt that broke, alone or joined to what replaces it.
 
-    Who goes on with another response has sent all that he sends of the first one by then.
+    Who goes on with another response has sent all that he sends of the first one by then: an event of it, or a run.
     """
     verbatim = crossing.verbatim
     kept = next((row.position for row in verbatim.after if row.writing in verbatim.read), -1)
     new = [row for row in verbatim.after if row.position < kept]
-    if len(new) * len(verbatim.gone) > MOST:
+    if len(new) * max(1, len(verbatim.gone)) > MOST:
         return True
-    ends = set(accumulate((row.content for row in theirs), initial=0))
-    sizes = {row.content - more for row in new for more in (0, *(row.content for row in verbatim.gone))}
-    return any(end - size in ends for end in ends for size in sizes if size > 0)
+    sizes = {*(row.content for row in new), sum(row.content for row in new)}
+    beside = {row.content - other.content for row in new for other in verbatim.gone}
+    said = {row.said for row in theirs} & {row.said for row in new}
+    return bool(said) or any(_is_run(size, theirs, 2) for size in sizes) or any(_is_run(s, theirs, 1) for s in beside)
+
+
+def _is_run(size: int, theirs: Sequence[Row], least: int) -> bool:
+    """Whether so many neighbouring pieces, at least, are of this size together."""
+    ends = list(accumulate((row.content for row in theirs), initial=0))
+    last = {end: place for place, end in enumerate(ends)}
+    return size > 0 and any(last.get(end + size, 0) >= place + least for place, end in enumerate(ends))
 
 
 def spliced(feeding: View, others: Sequence[View], after: View) -> bool:

@@ -36,7 +36,8 @@ class Row:
     content: int
     size: int
     """Bytes on the wire, without the number that the gateway put in."""
-    judged: bool
+    said: int | None
+    """Digest of what it says; None where it is not judged."""
 
 
 def rows_of(record: Record, *, numbered: bool = False) -> Iterator[Row]:
@@ -54,7 +55,8 @@ def rows_of(record: Record, *, numbered: bool = False) -> Iterator[Row]:
             size = sizes[i] - (_size_of_stamp(record, at) if inside else 0)
             writing = (semantic[i], parts[i], size) if numbered else (payload[i],)
             known = MISSING not in (payload[i], sizes[i])
-            yield Row(at, writing if known else None, parts[i], content[i], size, semantic[i] != MISSING)
+            said = semantic[i] if semantic[i] != MISSING else None
+            yield Row(at, writing if known else None, parts[i], content[i], size, said)
 
 
 def _size_of_stamp(record: Record, position: int) -> int:
@@ -87,7 +89,7 @@ class Verbatim:
 
     def of(self, record: Record) -> tuple[Row, ...]:
         """The judged events of any record, to be compared with these."""
-        return tuple(row for row in rows_of(record, numbered=self.numbered) if row.judged)
+        return tuple(row for row in rows_of(record, numbered=self.numbered) if row.said is not None)
 
     @cached_property
     def read(self) -> frozenset[Writing]:

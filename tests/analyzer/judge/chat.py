@@ -9,7 +9,7 @@ from typing import Any
 
 from streamwitness.blocks import Block
 from streamwitness.gateway.stamp import rewriter
-from streamwitness.semconv import FIRST_NUMBER, STAMPED
+from streamwitness.semconv import EDITED, FIRST_NUMBER, STAMPED
 from streamwitness.stamping import stamp_reader
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
@@ -51,8 +51,17 @@ class Leg:
     end: str = "eof"
 
 
-def gateway(sent: Sequence[bytes], *legs: Leg, kind: tuple[str, str, str] = CHAT, stamp: bool = False) -> list[Block]:
-    """The blocks of a gateway that read these and sent that, with numbers in the events or without."""
+def gateway(
+    sent: Sequence[bytes],
+    *legs: Leg,
+    kind: tuple[str, str, str] = CHAT,
+    stamp: bool = False,
+    edited: Sequence[str] = (),
+) -> list[Block]:
+    """The blocks of a gateway that read these and sent that, with numbers in the events or without.
+
+    `edited`: what it says that it does on purpose.
+    """
     path, content, framing = kind
     sink = MemorySink()
     witness = Witness(IDENTITY, sink, expected=("ingress", "egress"))
@@ -67,7 +76,8 @@ def gateway(sent: Sequence[bytes], *legs: Leg, kind: tuple[str, str, str] = CHAT
     egress.stamp = stamp_reader(IDENTITY.exchange, "field") if stamp else None
     whole = b"".join(sent)
     egress.feed(whole if numbers is None else numbers.feed(whole, last=True))
-    egress.close("eof", legs=tuple(recorders), extra={STAMPED: "field", FIRST_NUMBER: 0} if stamp else None)
+    told = {EDITED: list(edited)} | ({STAMPED: "field", FIRST_NUMBER: 0} if stamp else {})
+    egress.close("eof", legs=tuple(recorders), extra=told)
     return sink.blocks
 
 

@@ -13,6 +13,7 @@ import pytest
 from bench.truth.model import words
 from streamwitness.semconv import EDITED, ERROR, FINISH, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge import chat
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
 from tests.analyzer.judge.simulate import lose
 
@@ -107,6 +108,31 @@ def test_a_part_of_an_event_left_out_is_unproven() -> None:
     """The event that is gone, and the shorter one in its place."""
     sent = [*ANSWER[:4], replace(ANSWER[4], text=4004), *ANSWER[5:]]
     assert told(gateway(ANSWER, sent, declared("filter")))[:2] == ("unproven", [])
+
+
+WORDS = ("The ", "quick ", "brown ", "fox ", "jumped ", "over ", "dogs.")
+
+
+@pytest.mark.parametrize("stamp", [False, True])
+@pytest.mark.parametrize(
+    ("words", "findings"),
+    [
+        (("The ", "quick ", "brown ", "fox ", "fox ", "over ", "dogs."), []),
+        (("The ", "fox ", "quick ", "brown ", "fox ", "over ", "dogs."), [("duplicate", ["gateway"], 1)]),
+        (("The ", "The ", "quick ", "brown ", "fox ", "over ", "dogs."), [("duplicate", ["gateway"], 1)]),
+        (("The ", "quick ", "brown ", "fox ", "over ", "dogs.", "mid. "), [("fabricated", ["gateway"], 1)]),
+        (("The ", "quick ", "brown ", "fox ", "jump ", "over ", "dogs."), []),
+        (("The ", "fox ", "quick ", "brown ", "fox ", "over ", "dogs.", "fox "), []),
+    ],
+    ids=["where one is missing", "elsewhere", "at first", "put in elsewhere", "a part of it", "two of them"],
+)
+def test_one_too_many_is_a_part_of_another_only_where_that_one_is_missing(
+    words: tuple[str, ...], findings: list[tuple[Any, ...]], stamp: bool
+) -> None:
+    """A filter that leaves out a word may leave a part of it, there, which may look like any other event."""
+    read = chat.Leg([*chat.said(*WORDS), *chat.ends()])
+    sent = [*chat.said(*words), *chat.ends()]
+    assert chat.found(chat.gateway(sent, read, edited=("filter",), stamp=stamp)) == findings
 
 
 @pytest.mark.parametrize(

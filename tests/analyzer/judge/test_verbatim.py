@@ -63,8 +63,9 @@ def failed_over(sent: Sequence[bytes], first: Sequence[bytes] = OTHERS, end: str
         ([*SECOND[:3], *said("red "), *SECOND[4:]], [("altered", ["gateway"], 1)]),
         ([*SECOND[:3], *said("red "), *SECOND[3:]], [("fabricated", ["gateway"], 1)]),
         ([*said("Certainly! "), *SECOND], [("fabricated", ["gateway"], 1)]),
+        ([*said("She "), *SECOND[1:]], [("altered", ["gateway"], 1)]),
     ],
-    ids=["lost", "doubled", "displaced", "changed", "invented", "invented at first"],
+    ids=["lost", "doubled", "displaced", "changed", "invented", "invented at first", "changed at first"],
 )
 def test_an_attempt_of_which_the_answer_shows_nothing_explains_nothing(
     sent: list[bytes], findings: list[tuple[Any, ...]]
@@ -78,6 +79,7 @@ def test_an_attempt_of_which_the_answer_shows_nothing_explains_nothing(
 @pytest.mark.parametrize(
     ("sent", "first", "end"),
     [
+        ([*said("I "), *SECOND], OTHERS, "reset"),
         ([*said("I may "), *SECOND], OTHERS, "reset"),
         ([*said("I The "), *SECOND[1:]], OTHERS, "reset"),
         ([*said("no. "), *SECOND], said("no.", " ", "I", name="first"), "reset"),
@@ -87,7 +89,8 @@ def test_an_attempt_of_which_the_answer_shows_nothing_explains_nothing(
         (said("red ", *WORDS[3:]), OTHERS, "reset"),
     ],
     ids=[
-        "a run of the first one's in front", "joined to what replaces it", "pieces of it joined", "a side call's words",
+        "a piece of the first one's in front", "a run of them",
+        "joined to what replaces it", "pieces of it joined", "a side call's words",
         "one response id", "goes on with the second", "mostly written anew",
     ],
 )  # fmt: skip
