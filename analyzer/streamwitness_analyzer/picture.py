@@ -17,7 +17,7 @@ _LEGEND: Final = {
     "r": "refused by the application",
     "u": "not read",
     "?": "not known",
-    "+": "one too many",
+    "+": "one more than above",
     "~": "changed",
 }
 _ENDS: Final = {
@@ -54,7 +54,7 @@ class _Window(NamedTuple):
 
 
 def draw(points: Sequence[Point], style: Style) -> list[str]:
-    """The lines for the points of one exchange, ruler first, legend last (only for unusual marks)."""
+    """The lines for the points of one exchange: a ruler where there are events, a row a point, a legend of marks."""
     if not points:
         return []
     labels = [style.plain(label) for label in _labels(points)]
@@ -65,7 +65,8 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
     notes = [_note(point) for point in points]
     room = max(20, style.width - margin - max(map(len, notes)) - 2)
     window = _window([str(point["cells"]) for point in points], room)
-    lines = [" " * margin + _ruler(window, int(points[0].get("first", 0)))]
+    ruler = _ruler(window, int(points[0].get("first", 0)))
+    lines = [" " * margin + ruler] if ruler else []
     for point, label, count, note in zip(points, labels, counts, notes, strict=True):
         cells = str(point["cells"])[window.start : window.stop]
         row = style.cells(window.lead + cells + (window.tail if len(point["cells"]) > window.stop else ""))

@@ -141,7 +141,7 @@ def test_everything_else_that_can_be_said() -> None:
         "                      0",
         " gateway out       4  ●●●●",
         " client received   4  ●●·+  cancelled, records missing",
-        "                      · not read  + one too many",
+        "                      · not read  + one more than above",
         "Findings",
         " 1  GATEWAY lost event 3, proven: 1 event never left the gateway.",
         "    seen     what saw it (gap)",

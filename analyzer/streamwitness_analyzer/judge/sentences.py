@@ -25,6 +25,10 @@ from .records import Record
 from .states import after, finish
 
 _SHORT: Final = frozenset(("length", "content_filter"))
+_CONTRADICTION: Final = (
+    "What one point had is missing or another at the next one, and there again behind it: one of these records is"
+    " wrong, and nobody is accused."
+)
 
 
 def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
@@ -62,6 +66,8 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         first = "Answer ended normally" + (f" ({reason})." if reason else ".")
     else:
         first = row.reason[0].upper() + row.reason[1:] + "."
+    if found and not found[0].fault.suspects:
+        return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
     total = max((record.total("content") for record in main.records), default=0) if main else 0
     if lost:
@@ -70,7 +76,8 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {found[0].sentence}"
     if integrity != "intact":
         return f"{first} Whether anything was lost on the way is not proven." if row.ending else first
-    return f"{first} Nothing was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
+    nothing = "Nothing" if row.ending == "completed" else "Up to there nothing"
+    return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
 
 
 def _no_fault(row: Row, main: Path | None) -> str:
@@ -114,9 +121,10 @@ def why(
     unknown += doubts
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
+    innocent = intact - blamed - _ended_by(row)
     return {
         **evidence,
-        "cleared": [c for c in COMPONENTS if c in intact - blamed - _ended_by(row)],
+        "cleared": [c for c in COMPONENTS if c in innocent],
         "unknown": list(dict.fromkeys(unknown)),
     }
 

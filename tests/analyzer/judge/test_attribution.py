@@ -101,6 +101,7 @@ def test_inconsistent_records_are_no_damage() -> None:
     """Nothing is proven about the stream."""
     verdict = judge(path(None, ANSWER, LOST, handed_on(ANSWER)), settled=True)
     assert (verdict["integrity"], verdict["confidence"]) == ("unproven", "inconsistent")
+    assert verdict["summary"].endswith("one of these records is wrong, and nobody is accused.")
 
 
 def test_two_components_at_fault_are_two_findings() -> None:
