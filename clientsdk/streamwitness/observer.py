@@ -47,6 +47,15 @@ def _is_broken(data: bytes) -> bool:
     return not all(is_whole(line) for line in data.split(b"\n") if line.strip())
 
 
+def _is_text(data: bytes) -> bool:
+    """Whether these bytes are UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def is_opaque(reading: Reading) -> bool:
     """Whether an event says nothing that its profile reads."""
     return not reading.pieces and not reading.parts & ~_OPAQUE
@@ -224,6 +233,8 @@ class BodyObserver:
         if self.stamp is not None:
             sequence, data = self.stamp(frame)
         reading = _UNREADABLE if fault else profile.read(name, data)
+        if not data.isascii() and reading.pieces and not _is_text(data):
+            reading = reading._replace(parts=reading.parts | sc.MALFORMED)  # which strict readers cannot decode
         leg, leg_read = _NO_LEG if self.on_event is None else self.on_event(frame, reading) or _NO_LEG
         parts, pieces = reading
         result = _OK
@@ -255,7 +266,7 @@ class BodyObserver:
             return sc.RESULT[fault]
         if terminal:
             return _AFTER_TERMINAL_RESULT
-        if not parts & sc.MALFORMED:
+        if not parts & sc.MALFORMED or reading.pieces:
             return _OK
         self._noise += not parts & sc.ERROR and not _is_broken(data)
         return _MALFORMED

@@ -167,3 +167,17 @@ def test_words_in_the_place_of_events_are_noise(data: bytes) -> None:
     counted = left(BEGUN + b"data: " + data + b"\n\n")[sc.UPSTREAM_NOISE]
     assert counted == (None if data.startswith(b'{"a":NaN') else 1)
     assert left(BEGUN + b'data: {"choices":[\n\n')[sc.UPSTREAM_NOISE] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"), [(b"Gr\xc3", True), (b"Gr\xfcn", True), (b"Gr\xc3\xbcn", False), (b"G", False)]
+)
+def test_an_event_that_only_lenient_readers_decode_says_so(text: bytes, odd: bool) -> None:
+    """It is an event of the answer like any, in its place and in all sums, and malformed besides."""
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"' + text + b'"}}]}\n\n'
+    (block,) = observe([BEGUN, event, FINISH, b"\n\n"])
+    columns = block.columns()
+    assert columns["parts"][-2] == sc.TEXT | (sc.MALFORMED if odd else 0)
+    assert columns["semantic"][-2] != sc.MISSING
+    assert "result" not in columns
+    assert block.extra.get(sc.UPSTREAM_NOISE) is None

@@ -11,6 +11,7 @@ from typing import Final
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
 
 from .change import LOSSES, Change, Hop, Proof, faulty
+from .lenient import but_for_odd_bytes
 from .parts import (
     all_slots,
     may_go_on_behind_terminal,
@@ -31,7 +32,7 @@ _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser (`before`: at the client, or as it left the gateway) → what it handed on."""
     a, b = View(before, "semantic"), View(after, "semantic")
-    hop = judge_views(a, b, peer=peer)
+    hop = but_for_odd_bytes(judge_views(a, b, peer=peer), a)
     if hop.status == "intact" and a.closed and b.closed and peer:
         return _with_finish(hop, before, after)
     if hop.status != "faulty":
