@@ -33,6 +33,8 @@ _NAMES: Final = {tag: name for name, tag in COLUMNS.items()}
 _VERSION: Final = 1
 _MISSING: Final = 0xFFFFFFFF
 _HEAD: Final = struct.Struct("<BBI")
+_HEAD_SIZE: Final = _HEAD.size
+_unpack_head: Final = _HEAD.unpack_from
 _RUN: Final = struct.Struct("<III")
 _TYPECODE: Final = {1: "B", 2: "H", 3: "I", 4: "I"}
 _LITTLE: Final = sys.byteorder == "little"
@@ -66,21 +68,23 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
     if not data or data[0] != _VERSION:
         raise RowsError(f"rows have version {data[0] if data else 'none'}, known is {_VERSION}")
     rows: Rows = {}
-    at = 1
-    while at < len(data):
-        if at + _HEAD.size > len(data):
+    at, end = 1, len(data)
+    while at < end:
+        start = at + _HEAD_SIZE
+        if start > end:
             raise RowsError("a column header is cut off")
-        tag, width, length = _HEAD.unpack_from(data, at)
-        at += _HEAD.size
-        if at + length > len(data):
-            raise RowsError(f"column {tag} claims {length} bytes, {len(data) - at} are left")
-        if (name := _NAMES.get(tag)) and name in only:
-            if name in rows:
-                raise RowsError(f"column {name!r} stands twice")
-            rows[name] = _decode_column(name, width, data[at : at + length], count)
-            if len(rows) == len(only) and only is not COLUMNS:
-                break
-        at += length
+        tag, width, length = _unpack_head(data, at)
+        at = start + length
+        if at > end:
+            raise RowsError(f"column {tag} claims {length} bytes, {end - start} are left")
+        name = _NAMES.get(tag)
+        if name is None or name not in only:
+            continue
+        if name in rows:
+            raise RowsError(f"column {name!r} stands twice")
+        rows[name] = _decode_column(name, width, data[start:at], count)
+        if len(rows) == len(only) and only is not COLUMNS:
+            break
     return rows
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, Literal
 
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
@@ -59,6 +60,7 @@ class Fault:
         return self.seen is self.missing
 
 
+@cache
 def between(seen: Point, missing: Point) -> tuple[Component, ...]:
     """The components on the way from one point to a later one."""
     return tuple(COMPONENT_BEFORE[p] for p in POINTS[POINTS.index(seen) + 1 : POINTS.index(missing) + 1])

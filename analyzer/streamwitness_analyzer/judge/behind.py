@@ -12,7 +12,7 @@ from typing import Final
 from streamwitness.semconv import FINISH, ROLE
 
 from .change import Change
-from .parts import positions_with_result, stopped_within_an_event, unread
+from .parts import may_go_on_behind_terminal, positions_with_result, stopped_within_an_event, unread
 from .records import Record
 from .verbatim import Row, Verbatim, rows_of
 
@@ -45,7 +45,7 @@ def _ended(record: Record) -> bool:
 
 def _late(leg: Record, egress: Record) -> tuple[list[Row], frozenset[int]]:
     """The events behind the end of the answer, and where those of them stand whose finish came before it, too."""
-    places = set(positions_with_result(egress, "after_terminal"))
+    places = set(positions_with_result(egress, "after_terminal")) if may_go_on_behind_terminal(egress) else ()
     if not places:
         return [], frozenset()
     numbered = Verbatim(leg, egress).numbered

@@ -105,8 +105,9 @@ def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
         last = last_with(record, FINISH | TERMINAL)
         column = grid.places[record.recorder][last] if last is not None else None
         columns |= set() if column is None else {column}
+    ends = sorted(columns, reverse=True)
     for row in grid.rows.values():
-        for column in sorted(columns, reverse=True):
+        for column in ends:
             if row[column] in "oc":
                 row[column] = "F"
                 break
@@ -155,10 +156,10 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
         quiet = _quiet(step)
         unsure = step.hop.status == "unproven"
-        reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        reach = len(row) if step.peer else max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            unread = not step.peer and column > reach and not told
+            unread = column > reach and not told
             row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
     if step.after.point == "applied" and path.named is not None:
         letters = dict.fromkeys(path.named.ignored, "c") | dict.fromkeys(path.named.rejected, "r")

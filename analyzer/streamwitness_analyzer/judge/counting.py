@@ -99,6 +99,8 @@ def _through(path: Path, step: Step, before: int) -> int | None:
         return before - step.hop.unread if after.end == "stopped_at_terminal" else have
     if step.hop.status == "unproven":
         return None if have is None else min(before, have + _consumed(step))
+    if not step.hop.changes:
+        return before
     lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)
     added = sum(c.count for c in step.hop.changes if c.kind in _ADDED)
     return before - lost + added

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from streamwitness.blocks import Block
 from streamwitness.semconv import (
     ERROR,
     FINISH,
@@ -31,9 +33,13 @@ def parts_of(record: Record) -> dict[int, int]:
     found: dict[int, int] = {}
     for block in record.blocks:
         if block.rows_held:
-            masks = block.columns("parts").get("parts") or [0] * block.row_count
-            found.update((block.position + i, mask) for i, mask in enumerate(masks))
+            found.update(enumerate(_masks(record, block) or [0] * block.row_count, block.position))
     return found
+
+
+def _masks(record: Record, block: Block) -> Sequence[int] | None:
+    """The parts of the events of a block of which rows are held; None where no row says anything."""
+    return record.once(("parts", block.index), lambda: block.columns("parts").get("parts"))
 
 
 def sizes_of(record: Record) -> dict[int, int]:
@@ -64,12 +70,16 @@ def positions_with_result(record: Record, result: str) -> list[int]:
 
 def ends_with_terminal(record: Record) -> bool:
     """Whether the last event is known to be the protocol's terminal: the closing block and its last row are held."""
+    return record.once("ends with terminal", lambda: _ends_with_terminal(record))
+
+
+def _ends_with_terminal(record: Record) -> bool:
     if not record.closed or not record.events:
         return False
     block = record.blocks[-1]
     if block.rows is None or not block.row_count:
         return False
-    masks = block.columns("parts").get("parts")
+    masks = _masks(record, block)
     return bool(masks is not None and masks[-1] & TERMINAL)
 
 
@@ -78,7 +88,7 @@ def last_with(record: Record, part: int) -> int | None:
     for block in reversed(record.blocks):
         if not block.rows_held:
             continue
-        masks = block.columns("parts").get("parts") or ()
+        masks = _masks(record, block) or ()
         for i in range(len(masks) - 1, -1, -1):
             if masks[i] & part:
                 return block.position + i
@@ -152,6 +162,8 @@ def same_slots(before: Record, after: Record) -> bool:
 
 def other_calls(before: Record, after: Record) -> bool:
     """Whether calls are known to hold other things at the two points: of equal events, pieces in another's place."""
+    if before.closing and after.closing and before.closing.slot_digests == after.closing.slot_digests:
+        return False
     a, b = _contents(before), _contents(after)
     known = bool(a and b) and all_slots(before) and all_slots(after)
     return known and [told for told in a if _is_of_call(told)] != [told for told in b if _is_of_call(told)]

@@ -25,7 +25,7 @@ def judge_views(before: View, after: View, *, peer: bool) -> Hop:
     whole = hop.status == "intact" and before.axis == "semantic" and (before.n, before.o) == (after.n, after.o)
     if whole and other_calls(before.record, after.record):
         return _in_other_calls(before, after, hop)
-    return replace(hop, changes=tuple(_located(change, before, after) for change in hop.changes))
+    return replace(hop, changes=tuple(_located(c, before, after) for c in hop.changes)) if hop.changes else hop
 
 
 def _in_other_calls(before: View, after: View, hop: Hop) -> Hop:

@@ -98,8 +98,10 @@ class Record:
     @property
     def first_number(self) -> int | None:
         """The number in the stream of the first event that left the gateway here; None where it numbered none."""
-        first = self.told(FIRST_NUMBER) if self.told(STAMPED) is not None else None
-        return first if isinstance(first, int) else 0 if self.told(STAMPED) is not None else None
+        if self.told(STAMPED) is None:
+            return None
+        first = self.told(FIRST_NUMBER)
+        return first if isinstance(first, int) else 0
 
     def total(self, name: str) -> int:
         """A cumulative counter through the last block held."""

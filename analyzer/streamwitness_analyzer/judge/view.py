@@ -48,8 +48,9 @@ class View:
         self.closed = record.closed
         self.n = record.total(_COUNTER[axis])
         """Places known to exist; all there are where `closed`."""
-        self.s, self.o = self._sums(record.blocks[-1]) if record.blocks else (0, 0)
-        self.digests = all(None not in self._sums(block) for block in record.blocks)
+        sums = [self._sums(block) for block in record.blocks]
+        self.s, self.o = sums[-1] if sums else (0, 0)
+        self.digests = all(s is not None and o is not None for s, o in sums)
 
     def _sums(self, block: Block) -> tuple[int | None, int | None]:
         s, o = _SUMS[self.axis]
