@@ -1,4 +1,4 @@
-"""The analyzer's commands: up, analyzer, rejudge, streams, show, cuts. Imported for every `--help`: imports little."""
+"""The analyzer's commands, from `up` to `prune`. Imported for every `--help`: imports little."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness.commands import Command
 
-from .config import AnalyzerSettings, ReaderSettings, RejudgeSettings, UpSettings
-from .filters import DEFAULT_LIMIT, WORDS
+from .config import AnalyzerSettings, ReaderSettings, StoreSettings, UpSettings
+from .filters import DEFAULT_LIMIT, SINCE, WHEN, WORDS
 from .style import Style
 
 if TYPE_CHECKING:
     from .readers import Reader
+    from .store import Store
 
 _SERVER_NEEDS: Final = ("sqlalchemy", "starlette", "uvicorn", "kafka")
 _FILTERS: Final = (*WORDS, "client", "since")
@@ -76,32 +77,54 @@ def _cuts(args: Namespace) -> int:
 
 
 def _rejudge(args: Namespace) -> int:
+    def work(store: Store, since: int) -> int:
+        from . import judge
+        from .assemble import wall
+        from .settle import Life, Patience
+        from .steps import Steps
+
+        done = Steps(store, Life(judge, Patience()), wall).rejudge(since)
+        print(f"{done.looked_at} streams judged anew, {done.changed} verdicts corrected")
+        if done.failed:
+            said = f"the judge failed on {done.failed} of them: what they had stands, the log above says why"
+            print(said, file=sys.stderr)
+        return 1 if done.failed else 0
+
+    return _on_store("rejudge", args, "since", work)
+
+
+def _prune(args: Namespace) -> int:
+    def work(store: Store, before: int) -> int:
+        from .pruning import prune
+
+        gone = prune(store, before, dry=args.dry_run)
+        done = "would be deleted" if args.dry_run else "deleted"
+        print(f"{gone.streams} streams and their {gone.blocks} records {done}")
+        return 0
+
+    return _on_store("prune", args, "older_than", work)
+
+
+def _on_store(command: str, args: Namespace, when: str, work: Callable[[Store, int], int]) -> int:
+    """Do what changes a database: its exit status, or 1 where the time or the database are no good."""
     import time
 
     from sqlalchemy.exc import SQLAlchemyError
 
-    from . import judge
-    from .assemble import wall
-    from .filters import FilterError, parse
-    from .settle import Life, Patience
-    from .steps import Steps
+    from .filters import FilterError, moment
     from .store import Store
 
     try:
-        since = parse([("since", args.since)], time.time_ns()).since
+        told = moment(f"--{when.replace('_', '-')}", getattr(args, when), time.time_ns())
         store = Store(args.settings.database)
-        store.create()
-        done = Steps(store, Life(judge, Patience()), wall).rejudge(since or 0)
-        store.close()
+        try:
+            store.create()
+            return work(store, told)
+        finally:
+            store.close()
     except (FilterError, SQLAlchemyError) as error:
-        print(f"streamwitness rejudge: {getattr(error, 'orig', None) or error}", file=sys.stderr)
+        print(f"streamwitness {command}: {getattr(error, 'orig', None) or error}", file=sys.stderr)
         return 1
-    print(f"{done.looked_at} streams judged anew, {done.changed} verdicts corrected")
-    if done.failed:
-        print(
-            f"the judge failed on {done.failed} of them: what they had stands, the log above says why", file=sys.stderr
-        )
-    return 1 if done.failed else 0
 
 
 def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> int:
@@ -161,27 +184,28 @@ def _streams_arguments(parser: ArgumentParser) -> None:
     for name, words in WORDS.items():
         group.add_argument(f"--{name}", metavar="WORDS", help=f"of: {', '.join(words)} (several: commas)")
     group.add_argument("--client", metavar="NAME", help="read by this client library")
-    group.add_argument(
-        "--since", metavar="WHEN", help="first seen after this: an age (15m, 2h, 7d) or an ISO 8601 time"
-    )
+    _time(group.add_argument, "--since", "first seen after this")
     parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help=f"rows to list (default {DEFAULT_LIMIT})")
     parser.add_argument("--cursor", metavar="TEXT", help="go on after this page (`next` of --json)")
 
 
+def _time(add: Callable[..., Any], option: str, meaning: str, **more: Any) -> None:
+    """An option that takes a time."""
+    add(option, metavar="WHEN", help=f"{meaning}: {WHEN}", **more)
+
+
 def _rejudge_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--since", metavar="WHEN", required=True, help="seen last after this: an age (15m, 2h, 7d) or an ISO 8601 time"
-    )
+    _time(parser.add_argument, "--since", "seen last after this", required=True)
+
+
+def _prune_arguments(parser: ArgumentParser) -> None:
+    _time(parser.add_argument, "--older-than", "seen last before this", required=True)
+    parser.add_argument("--dry-run", action="store_true", help="only count what would be deleted")
 
 
 def _cuts_arguments(parser: ArgumentParser) -> None:
     _reading(parser)
-    parser.add_argument(
-        "--since",
-        metavar="WHEN",
-        default="1d",
-        help="first seen after this: an age (15m, 2h, 7d) or an ISO 8601 time (default 1d)",
-    )
+    _time(parser.add_argument, "--since", f"first seen after this (default {SINCE})", default=SINCE)
 
 
 def _show_arguments(parser: ArgumentParser) -> None:
@@ -210,7 +234,16 @@ REJUDGE: Final = Command(
     help="judge stored streams anew; what comes out otherwise is corrected, its history kept",
     run=_rejudge,
     add_arguments=_rejudge_arguments,
-    settings=RejudgeSettings,
+    settings=StoreSettings,
+    needs=("sqlalchemy",),
+    extra="analyzer",
+)
+PRUNE: Final = Command(
+    name="prune",
+    help="delete judged streams that were seen last long ago, with their records and verdicts",
+    run=_prune,
+    add_arguments=_prune_arguments,
+    settings=StoreSettings,
     needs=("sqlalchemy",),
     extra="analyzer",
 )

@@ -73,8 +73,8 @@ class UpSettings:
 
 
 @dataclass(frozen=True)
-class RejudgeSettings:
-    """Settings of `streamwitness rejudge`."""
+class StoreSettings:
+    """Settings of commands that change what a database holds: `streamwitness rejudge` and `prune`."""
 
     database: str = setting("streamwitness.db", "SQLite file, or postgresql://user@host/name")
 

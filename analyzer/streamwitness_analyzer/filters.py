@@ -17,6 +17,10 @@ from .config import NANOSECONDS
 
 MAX_LIMIT: Final = 500
 DEFAULT_LIMIT: Final = 50
+SINCE: Final = "1d"
+"""How far back a question looks that has to end somewhere, unless it says."""
+WHEN: Final = "an age (30s, 15m, 2h, 7d) or an ISO 8601 time"
+"""The forms of a time, as people are told them."""
 
 WORDS: Final[dict[str, Sequence[str]]] = {
     "ending": tuple(words.ENDINGS),
@@ -66,18 +70,18 @@ def parse(parameters: Iterable[tuple[str, str]], now: int) -> Filter:
     return Filter(
         words={name: _words(name, given[name]) for name in WORDS if name in given},
         client=_client(given["client"]) if "client" in given else None,
-        since=_since(given["since"], now) if "since" in given else None,
+        since=moment("since", given["since"], now) if "since" in given else None,
         limit=_limit(given.get("limit", str(DEFAULT_LIMIT))),
         after=_cursor(given["cursor"]) if "cursor" in given else None,
     )
 
 
 def since_only(parameters: Iterable[tuple[str, str]], now: int) -> int:
-    """`since` of a question that takes no other parameter, Unix ns; without one, a day ago. Raises FilterError."""
+    """`since` of a question that takes no other parameter, Unix ns; without one, `SINCE` ago. Raises FilterError."""
     given = dict(parameters)
     if unknown := next((name for name in given if name != "since"), None):
         raise FilterError(f"unknown parameter {unknown!r}; known: since")
-    return _since(given.get("since", "1d"), now)
+    return moment("since", given.get("since", SINCE), now)
 
 
 def cursor(first_received: int, stream: str) -> str:
@@ -105,16 +109,15 @@ def _client(text: str) -> str:
     return text
 
 
-def _since(text: str, now: int) -> int:
+def moment(name: str, text: str, now: int) -> int:
+    """The time (Unix ns) that a parameter tells, as in `WHEN`; an age counts from `now`. Raises FilterError."""
     if age := _AGE.match(text):
         return max(0, now - int(age[1]) * _UNITS[age[2]] * NANOSECONDS)
     try:
         moment = datetime.fromisoformat(text)
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise FilterError(
-            f"since is {text[:_MAX_WORD]!r}; give an age (30s, 15m, 2h, 7d) or an ISO 8601 time"
-        ) from error
+        raise FilterError(f"{name} is {text[:_MAX_WORD]!r}; give {WHEN}") from error
     return min(max(0, int(seconds * NANOSECONDS)), _LATEST)
 
 

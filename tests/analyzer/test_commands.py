@@ -249,3 +249,25 @@ def test_the_database_here_is_read_where_the_default_server_does_not_help(
     assert main(["show", "f" * 32]) == 1
     said = "the server does not help" if failure is Unknown else "no stream begins with"
     assert said in capsys.readouterr().err
+
+
+def test_prune_deletes_what_is_old(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted first, then done; a second time there is nothing."""
+    words = ["prune", "--database", file, "--older-than", "30d"]
+    assert main([*words, "--dry-run"]) == 0
+    assert main(words) == 0
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "2 streams and their 4 records would be deleted",
+        "2 streams and their 4 records deleted",
+        "0 streams and their 0 records deleted",
+    ]
+
+
+@pytest.mark.parametrize(("command", "option"), [("prune", "--older-than"), ("rejudge", "--since")])
+def test_a_time_that_cannot_be_understood_changes_nothing(
+    file: str, command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1, with the option and what to give instead."""
+    assert main([command, "--database", file, option, "soon"]) == 1
+    assert f"{option} is 'soon'; give an age (30s, 15m, 2h, 7d)" in capsys.readouterr().err

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite import insert as _sqlite_insert
 
 from streamwitness.blocks import Block
 
-from . import codec
+from . import codec, retention
 from .engine import WRITE, open_engine
 from .records import Change, Counts, Document, Move, Offset, Received, Seen, StreamState, Superseded
 from .schema import blocks, counters, findings, metadata, offsets, streams, verdicts
@@ -216,7 +216,7 @@ class Transaction:
 
     def judged(self, since: int, after: str, limit: int) -> list[str]:
         """Streams with a settled verdict (or one that the judge failed on), seen last since then, by id."""
-        final = streams.c.settled_at.is_not(None) | (streams.c.state == "failed")
+        final = retention.judged()
         query = sa.select(streams.c.id).where(final, streams.c.last_received >= since, streams.c.id > after)
         return list(self._connection.execute(query.order_by(streams.c.id).limit(limit)).scalars())
 
@@ -236,6 +236,10 @@ class Transaction:
         statement = statement.values(epoch=offsets.c.epoch + 1)
         row = self._connection.execute(statement.returning(offsets.c.next, offsets.c.epoch)).one()
         return Offset(topic, partition, row.next, row.epoch)
+
+    def forget(self, ids: Sequence[str], before: int) -> int:
+        """Delete those of these streams that were seen last before then (Unix ns), with all of theirs; how many."""
+        return retention.forget(self._connection, ids, before)
 
     def know_partitions(self, topic: str, partitions: Iterable[int]) -> None:
         """Make sure that every partition has a row: one that was never read holds the watermark back."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from streamwitness_analyzer.store import Received, Store, Transaction, queries
+from streamwitness_analyzer.store import Received, Store, Transaction, queries, retention
 from streamwitness_analyzer.store.schema import blocks, streams, verdicts
 from tests.analyzer.kit import SECOND, START, block, stream_id
 
@@ -64,6 +64,7 @@ ASKED: dict[str, Callable[[sa.Connection], Any]] = {
     "how many blocks some streams have": lambda c: Transaction(c).fitting([Received(block(3), START)], 0),
     "a stream by its beginning": lambda c: queries.find(c, stream_id(77)),
     "how the streams of a time ended": lambda c: queries.ended(c, START, START + 50),
+    "which streams are old": lambda c: retention.old(c, START + 50, (START, ""), 200),
     "the history of a stream": lambda c: queries.history(c, stream_id(5)),
 }
 
