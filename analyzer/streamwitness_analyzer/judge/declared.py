@@ -12,6 +12,7 @@ declaration excuses events that are only doubled or displaced, nor what `envelop
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
@@ -28,6 +29,10 @@ REASONS: Final = frozenset((_FILTERS, _REWRITES))
 """Why a hop is unproven by declaration: the answer is made of this leg all the same."""
 _UNTOUCHED: Final = frozenset(("duplicate", "reorder"))
 """Kinds that neither leave out nor change anything: no declaration is about them."""
+_ENOUGH: Final = 10
+"""Events that stand once at both points, of which no accident makes as many in order."""
+_ASTRAY: Final = 0.1
+"""Share of them that may be displaced all the same."""
 _SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
@@ -35,6 +40,28 @@ def edits_of(crossing: Crossing) -> frozenset[str]:
     """The known kinds that the gateway declared, at its answer or where another process of it read this leg."""
     told = (record.told(EDITED) for record in (crossing.leg, crossing.egress))
     return frozenset(kind for kinds in told if isinstance(kinds, (list, tuple)) for kind in kinds if kind in EDITS)
+
+
+def sifted(crossing: Crossing) -> bool:
+    """Whether a declared filter left of this leg what the answer is made of: events that both have once, in one order.
+
+    Where every second or third is left out, no run of neighbours came through by which the answer could be known.
+    """
+    if "filter" not in edits_of(crossing):
+        return False
+    here, there = crossing.after.counts, crossing.before.counts
+    once = {v: i for i, v in enumerate(crossing.before.values) if v is not None and there[v] == 1 == here[v]}
+    order = [once[v] for v in crossing.after.values if v is not None and v in once]
+    return len(order) >= max(_ENOUGH, crossing.after.n / 2) and len(order) - _in_order(order) <= _ASTRAY * len(order)
+
+
+def _in_order(places: Sequence[int]) -> int:
+    """Length of the longest part of it that rises."""
+    ends: list[int] = []
+    for place in places:
+        at = bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+    return len(ends)
 
 
 def filtered(crossing: Crossing) -> Made | None:

@@ -15,7 +15,7 @@ from streamwitness.semconv import PROVIDER_NAME, UNKNOWN_PROVIDER
 from .behind import behind_the_end
 from .change import LOSSES, Hop
 from .crossing import Crossing, Made, unproven
-from .declared import filtered, merged, rewritten
+from .declared import filtered, merged, rewritten, sifted
 from .envelope import broken_events, lost_finish
 from .legs import passed_on, related
 from .parts import stopped_within_an_event, unread
@@ -49,7 +49,7 @@ def no_difference(crossing: Crossing) -> Made | None:
 
 def of_something_else(crossing: Crossing) -> Made | None:
     """The answer is another's: a guardrail beside it, a cache."""
-    if related(crossing.before, crossing.after) or passed_on(crossing):
+    if related(crossing.before, crossing.after) or passed_on(crossing) or sifted(crossing):
         return None
     return Made(unproven("the answer is not made of this upstream response, as far as digests show"))
 

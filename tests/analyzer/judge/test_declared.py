@@ -135,6 +135,20 @@ def test_one_too_many_is_a_part_of_another_only_where_that_one_is_missing(
     assert chat.found(chat.gateway(sent, read, edited=("filter",), stamp=stamp)) == findings
 
 
+def test_a_filter_that_leaves_no_neighbours_together() -> None:
+    """Every third event is gone: the answer is known to be the leg's by the order of the others."""
+
+    def sent(words: int, *, edited: tuple[str, ...] = ("filter",), backwards: bool = False) -> Any:
+        texts = [f"word {n} " for n in range(words)]
+        kept = [word for n, word in enumerate(texts) if n % 3]
+        sent = chat.said(*(kept[::-1] if backwards else [*kept[:3], kept[2], *kept[3:]]), name="other")
+        blocks = chat.gateway([*sent, *chat.ends("other")], chat.Leg([*chat.said(*texts), *chat.ends()]), edited=edited)
+        return chat.found(blocks)
+
+    assert sent(31) == [("duplicate", ["gateway"], 1)]
+    assert (sent(10), sent(31, edited=()), sent(31, backwards=True)) == ([], [], [])
+
+
 @pytest.mark.parametrize(
     ("sent", "changed"),
     [
