@@ -23,7 +23,7 @@ def show(connection: sa.Connection, prefix: str) -> Document:
     Where it was cut as others of its service were in the day around it, `limit` says so.
     """
     found = queries.find(connection, prefix)
-    if found.document is None:
+    if found.document is None or found.state == "failed":  # what was said provisionally rests on fewer blocks
         return unjudged(found.stream, found.state, found.block_count)
     limit = _limit(connection, found.stream) if found.document["ending"]["class"] in _cuts.CUT else None
     return found.document | ({"limit": limit} if limit else {})

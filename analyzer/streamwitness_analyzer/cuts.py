@@ -254,19 +254,19 @@ def sentence(cluster: Cluster) -> str:
 
 
 def _whose(cluster: Cluster) -> str:
-    service = f" of service {cluster.service}" if named_service(cluster.service) else ""
+    service = f" of service {cluster.service}" if is_named(cluster.service) else ""
     return service + (f" from {cluster.provider}" if cluster.provider else "")
 
 
-def named_service(service: str | None) -> bool:
-    """OpenTelemetry calls a process that nobody has named `unknown_service`."""
-    return bool(service) and not str(service).startswith("unknown_service")
+def is_named(label: object) -> bool:
+    """OpenTelemetry calls a process that nobody has named `unknown_service`, which is no news to anybody."""
+    return bool(label) and not str(label).startswith("unknown_service")
 
 
 def about(cluster: Cluster, when: str) -> str:
     """The line for one of its streams; `when` says in which time the others were."""
     n = len(cluster.streams) - 1
-    whose = "of this service" if named_service(cluster.service) else "like it"
+    whose = "of this service" if is_named(cluster.service) else "like it"
     return f"Cut {moment(cluster)}, as {n} others {whose} {when} were: {_kind(cluster)}."
 
 

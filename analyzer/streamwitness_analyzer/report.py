@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from streamwitness import semconv as sc
 
+from .cuts import is_named
 from .picture import draw
 from .style import Style
 
@@ -139,13 +140,8 @@ def _notes(document: Document, style: Style) -> Iterator[str]:
 def _about(document: Document, style: Style) -> Iterator[str]:
     labels = document["labels"]
     known = [
-        f"{name} {labels[name]}" for name in ("service", "client", "provider", "model") if _named(labels.get(name))
+        f"{name} {labels[name]}" for name in ("service", "client", "provider", "model") if is_named(labels.get(name))
     ]
     said = f"Stream {document['stream']}" + (f"; {', '.join(known)}" if known else "")
     for line in style.wrap(said):
         yield style.dress(line, "dim")
-
-
-def _named(label: Any) -> bool:
-    """OpenTelemetry calls a process that nobody has named `unknown_service`, which is no news to anybody."""
-    return bool(label) and not str(label).startswith("unknown_service")

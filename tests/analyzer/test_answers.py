@@ -138,3 +138,15 @@ def test_a_stream_without_verdict(store: Store, answer: Any) -> None:
     Steps(store, Life(PlainJudge(), Patience()), lambda: START).ingest([Received(block(1, "egress"), START)])
     with store.read() as connection:
         assert answer(connection, stream_id(1))["state"] == "open"
+
+
+def test_a_provisional_verdict_that_the_judge_then_failed_on_is_none(store: Store) -> None:
+    """What is shown says that the stream was not judged, not what was thought of its first blocks."""
+    Steps(store, Life(PlainJudge(), Patience()), lambda: START).ingest(
+        [Received(block(1, "egress", final=True), START)]
+    )
+    broken = Steps(store, Life(PlainJudge(fails_on=stream_id(1)), Patience()), lambda: START)
+    broken.ingest([Received(block(1, "wire", final=True), START)])
+    with store.read() as connection:
+        shown = answers.show(connection, stream_id(1))
+    assert (shown["state"], shown["headline"], shown["integrity"]) == ("failed", "NOT JUDGED", "unproven")
