@@ -20,16 +20,16 @@ INGRESS: Final = (
 unfinished: the terminator came, and no finish. misframed: the body was not what it was announced as.
 broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""
 
-EGRESS: Final = ("complete", "error", "eof", "misframed", "disconnected", "raised", "shutdown", "none")
+EGRESS: Final = ("complete", "error", "eof", "unfinished", "misframed", "disconnected", "raised", "shutdown", "none")
 """complete: the whole answer was handed to the server. error: an error event was. eof: the final body was, before
-completion. misframed: it was not what it was announced as. The others as reported. none: not held."""
+completion. unfinished, misframed: as above. The others as reported. none: not held."""
 
 CLIENT: Final = (
-    "complete", "error", "eof", "misframed", "reset", "protocol_error", "cancelled", "timeout", "abandoned", "parser",
-    "reducer", "missing", "waiting", "none", "stalled_source", "stalled_gateway", "stalled_transport",
-    "no_first_source", "no_first_gateway", "no_first_transport",
+    "complete", "error", "eof", "unfinished", "misframed", "reset", "protocol_error", "cancelled", "timeout",
+    "abandoned", "parser", "reducer", "missing", "waiting", "none", "stalled_source", "stalled_gateway",
+    "stalled_transport", "no_first_source", "no_first_gateway", "no_first_transport",
 )  # fmt: skip
-"""eof: a clean end (or a terminator) before completion. misframed: as above. parser, reducer: it raised.
+"""eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
@@ -52,12 +52,17 @@ class Row:
 
 
 _BROKE: Final = "protocol_violation"
-_ENDED: Final = "reset protocol_error eof misframed"
+_ENDED: Final = "reset protocol_error eof unfinished misframed"
 """What the peer did to the client."""
-_OWN: Final = "error eof misframed raised none"
+_NOT_MORE: Final = "eof unfinished none missing waiting"
+"""A client that does not say that it got more than its gateway."""
+_OWN: Final = "error eof unfinished misframed raised none"
 """How a gateway ends an answer that is not whole, of which its upstream tells more."""
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
+_EARLY: Final = "eof unfinished"
+_TOO_SOON: Final = "the terminator came before the answer was complete"
+_AT_OR_BEHIND: Final = "it ended early, at the gateway or behind it"
 _NOT_AS_ANNOUNCED: Final = "the body was not what it was announced as"
 STOPPED: Final = {
     "source": "nothing more came into the gateway",
@@ -70,9 +75,9 @@ ROWS: Final = (
     Row("cut broken", "", "complete", "upstream_truncated", "source", "the upstream broke off; the end is not its own"),
     Row("timeout", "", "complete", "upstream_timeout", "source", "the upstream was too slow; the end is not its own"),
     Row("unfinished", "", "complete", _BROKE, "source", "the upstream told no finish; the one that came is made up"),
-    Row("cut broken", "complete", "eof none missing waiting", "upstream_truncated", "source", "the upstream broke off"),
-    Row("timeout", "complete", "eof none missing waiting", "upstream_timeout", "source", "the upstream was too slow"),
-    Row("unfinished", "complete", "eof none missing waiting", _BROKE, "source", "the upstream ended without a finish"),
+    Row("cut broken", "complete", _NOT_MORE, "upstream_truncated", "source", "the upstream broke off"),
+    Row("timeout", "complete", _NOT_MORE, "upstream_timeout", "source", "the upstream was too slow"),
+    Row("unfinished", "complete", _NOT_MORE, _BROKE, "source", "the upstream ended without a finish"),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
     Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
@@ -109,14 +114,14 @@ ROWS: Final = (
     Row("", "none", "protocol_error", "protocol_violation", None, "the response broke HTTP; who broke it was not seen"),
     Row("", "", "reset protocol_error", "network_lost", "transport", "the connection to the client broke"),
     # the body was not what it was announced as: the component before the first point that saw it so
-    Row("misframed", "error eof misframed none", "misframed eof", _BROKE, "source", _NOT_AS_DUE),
+    Row("misframed", "error eof unfinished misframed none", "misframed eof unfinished", _BROKE, "source", _NOT_AS_DUE),
     Row("complete stopped", "misframed", "", _BROKE, "gateway", "the gateway broke a body that was in order"),
     Row("none", "misframed", "", _BROKE, None, f"{_NOT_AS_ANNOUNCED}, at the gateway or upstream of it"),
-    Row("", "complete eof disconnected", "misframed", _BROKE, "transport", "it left the gateway in order"),
+    Row("", "complete eof unfinished disconnected", "misframed", _BROKE, "transport", "it left the gateway in order"),
     Row("none complete stopped", "none", "misframed", _BROKE, None, f"{_NOT_AS_ANNOUNCED}; whose doing was not seen"),
     # a clean end at the client, before the answer was complete
-    Row("", "disconnected", "eof", "network_lost", "transport", "both sides saw the connection end too early"),
-    Row("", "complete", "eof", "network_lost", "transport", "all left the gateway, the client saw an early end"),
+    Row("", "disconnected", _EARLY, "network_lost", "transport", "both sides saw the connection end too early"),
+    Row("", "complete", _EARLY, "network_lost", "transport", "all left the gateway, the client saw an early end"),
     # nothing from the client decides: the gateway's own end
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
     Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
@@ -133,13 +138,15 @@ ROWS: Final = (
     Row("none", "raised", "", "gateway_error", None, _RAISED),
     Row("", "raised", "", "gateway_error", "gateway", "the gateway's code raised"),
     Row("complete stopped", "error", "", "gateway_error", "gateway", "the gateway sent an error of its own"),
-    Row("complete", "eof", "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),
-    Row("stopped", "eof", "", "gateway_truncated", "gateway", "the gateway stopped reading and ended it"),
+    Row("complete", _EARLY, "", "gateway_truncated", "gateway", "the upstream was complete, the gateway was not"),
+    Row("stopped", _EARLY, "", "gateway_truncated", "gateway", "the gateway stopped reading and ended it"),
     Row("none", "error", "", "upstream_error", None, "an error left the gateway; whose was not seen"),
     Row("none", "eof", "", "upstream_truncated", None, "it ended early, at the gateway or upstream of it"),
+    Row("none", "unfinished", "", _BROKE, None, f"{_TOO_SOON}, at the gateway or upstream of it"),
     # no gateway record of an end
     Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
-    Row("complete stopped", "none", "eof", "gateway_truncated", None, "it ended early, at the gateway or behind it"),
+    Row("none", "none", "unfinished", _BROKE, None, f"{_TOO_SOON}; whose doing was not seen"),
+    Row("complete stopped", "none", _EARLY, "gateway_truncated", None, _AT_OR_BEHIND),
     Row("", "", "waiting", None, None, "not everybody has spoken yet"),
     Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell has spoken"),
 )  # fmt: skip

@@ -84,7 +84,7 @@ def _upstream(leg: Record) -> str:
         return "none"
     if _against_the_format(leg):
         return "misframed"
-    if _INGRESS.get(leg.end or "") == "cut" and leg.part("terminal") and _incomplete(leg):
+    if _INGRESS.get(leg.end or "") == "cut" and _unfinished(leg):
         return "unfinished"
     return _INGRESS.get(leg.end or "", "stopped")
 
@@ -94,9 +94,9 @@ def _against_the_format(record: Record) -> bool:
     return record.end == "eof" and (misframed(record) or unclosed(record))
 
 
-def _incomplete(record: Record) -> bool:
-    """Whether a known completion rule was not satisfied."""
-    return record.closing is not None and record.closing.complete is False
+def _unfinished(record: Record) -> bool:
+    """Whether its terminator came, and a known completion rule was not satisfied all the same."""
+    return bool(record.part("terminal")) and record.closing is not None and record.closing.complete is False
 
 
 def egress_state(path: Path) -> str:
@@ -110,7 +110,9 @@ def egress_state(path: Path) -> str:
         return "complete"
     if _unsure(egress) and egress.end not in _ITS_OWN_FAILURES:
         return "none"
-    return "misframed" if _against_the_format(egress) else egress.end
+    if _against_the_format(egress):
+        return "misframed"
+    return "unfinished" if egress.end == "eof" and _unfinished(egress) else egress.end
 
 
 def _unsure(record: Record) -> bool:
@@ -143,7 +145,15 @@ def client_state(path: Path, *, settled: bool) -> str:
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
-    return "misframed" if stop == "eof" and wire is not None and (misframed(wire) or unclosed(wire)) else stop
+    if stop != "eof" or wire is None:
+        return stop
+    return (
+        "misframed"
+        if misframed(wire) or unclosed(wire)
+        else "unfinished"
+        if _unfinished(wire) and not _unsure(wire)
+        else stop
+    )
 
 
 def _stalled(path: Path) -> str:

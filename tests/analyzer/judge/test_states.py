@@ -97,3 +97,17 @@ def test_a_gateway_that_ends_before_what_it_had_read(sent: int, ending: str, by:
     ends = {"ingress": How("ingress", leg=0, end="cancelled"), "egress": How("egress", legs=(LEG,), complete=False)}
     told = judge(path(ANSWER, ANSWER[:sent], ANSWER[:sent], **ends), settled=True)
     assert (told["ending"]["class"], told["ending"]["by"]) == (ending, by)
+
+
+UNFINISHED = [*ANSWER[:-2], ANSWER[-1]]
+
+
+@pytest.mark.parametrize("points", ["client", "gateway out", "both"])
+def test_a_terminator_without_a_finish_is_no_early_end(points: str) -> None:
+    """Whoever sees it there: it was told that this is all, and the format wants more. Without it, it ended early."""
+    for sent, ending in ((UNFINISHED, "protocol_violation"), (UNFINISHED[:-1], "upstream_truncated")):
+        egress = None if points == "client" else sent
+        wire = None if points == "gateway out" else sent
+        blocks = [replace(block, complete=False if block.final else None) for block in path(None, egress, wire)]
+        verdict = judge(blocks, settled=True)
+        assert (verdict["ending"]["class"], verdict["ending"]["by"], verdict["findings"]) == (ending, None, [])
