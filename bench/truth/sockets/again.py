@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 import httpx
 
 from streamwitness import Checkpoint, applied, watch
-from streamwitness.semconv import PARTS
 
 from .acts import DONE
 from .bodies import PATHS
+from .parsers import DELIVERS
 from .reducers import Reducer
 from .scenario import Notebook
 from .using import TIMEOUT, use
@@ -21,8 +21,6 @@ from .using import TIMEOUT, use
 if TYPE_CHECKING:
     from .clients import Clients
 
-DELIVERS: Final = tuple(part for part in PARTS if part != "malformed")
-"""What the bench's own parsers hand on."""
 _TIMES: Final = 4
 """Connections that a client makes at most."""
 

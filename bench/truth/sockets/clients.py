@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+import aiohttp
 import anthropic
 import httpx
 import httpx2
 import openai
+import requests
 from google.genai import errors as genai_errors
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
 
@@ -20,9 +22,9 @@ from streamwitness import applied, instrument, stream_id, watch
 from streamwitness.headers import format_request
 from streamwitness.semconv import HEADER, Stamp
 
-from . import again, sdks
+from . import again, helpers, libraries, sdks
 from .bodies import PATHS
-from .parsers import parsed
+from .parsers import DELIVERS, parsed
 from .reducers import Reducer
 from .scenario import Notebook
 from .using import FROM_OUTSIDE, TIMEOUT, Abort, patience, use
@@ -63,7 +65,8 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
             await CLIENTS[notes.scenario.client](clients, notes)
     except (*_PEER, KeyError, ValueError, Abort) as error:
         notes.error = type(error).__name__
-        if notes.scenario.stop == "timeout" and "Timeout" in notes.error:
+        told = f"{notes.error} {error}".lower()
+        if notes.scenario.stop == "timeout" and ("timeout" in told or "timed out" in told):
             notes.ends.add("client.timeout")
     finally:
         notes.left.set()
@@ -71,7 +74,10 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
 
 _ONE_TRACE: Final = NonRecordingSpan(SpanContext(1 << 100, 1 << 50, is_remote=False))
 """The host's own span, in which all streams are read: one trace holds them all."""
-_PEER: Final = (httpx.TransportError, httpx2.TransportError, openai.APIError, anthropic.APIError, genai_errors.APIError)
+_PEER: Final = (
+    httpx.TransportError, httpx2.TransportError, openai.APIError, anthropic.APIError, genai_errors.APIError,
+    aiohttp.ClientError, requests.RequestException, TimeoutError,
+)  # fmt: skip
 """What says that somebody else ended it, or that the client waited no longer."""
 
 
@@ -96,7 +102,7 @@ async def _read_httpx(clients: Clients, notes: Notebook) -> None:
         if scenario.setup == "gateway":
             await use(notes, body, Reducer(notes, None))
             return
-        watched = watch(body, response=response, delivers=again.DELIVERS)
+        watched = watch(body, response=response, delivers=DELIVERS)
         with applied(response) as answer:
             await use(notes, watched, Reducer(notes, answer))
 
@@ -115,6 +121,11 @@ CLIENTS: Final[dict[str, Read]] = {
     "responses": _sdk(sdks.read_responses),
     "anthropic": _sdk(sdks.read_anthropic),
     "genai": _sdk(sdks.read_genai),
+    "aiohttp": _sdk(libraries.read_aiohttp),
+    "requests": _sdk(libraries.read_requests),
+    "openai_helper": _sdk(helpers.read_openai),
+    "responses_helper": _sdk(helpers.read_responses),
+    "anthropic_helper": _sdk(helpers.read_anthropic),
 }
 """Name → how it reads."""
 
@@ -125,7 +136,14 @@ FORMATS: Final = {
     "anthropic": "anthropic",
     "genai": "gemini",
 }
-"""Client → the one format that it reads; httpx reads all."""
+"""SDK → the one format that it reads; HTTP libraries read all."""
+
+HELPERS: Final = {
+    "openai_helper": "openai_chat",
+    "responses_helper": "openai_responses",
+    "anthropic_helper": "anthropic",
+}
+"""The same of the SDKs' helpers."""
 
 
 def _asking(notes: Notebook) -> dict[str, str]:
@@ -136,4 +154,4 @@ def _asking(notes: Notebook) -> dict[str, str]:
     return {HEADER: format_request(f"{hash(notes.key) & (1 << 128) - 1:032x}", ("wire",), stamp)}  # type: ignore[arg-type]
 
 
-__all__ = ["CLIENTS", "FORMATS", "Clients", "read"]
+__all__ = ["CLIENTS", "FORMATS", "HELPERS", "Clients", "read"]

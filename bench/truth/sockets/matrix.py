@@ -20,7 +20,7 @@ from .faults import KEPT, SEVERED, STUCK, Fault
 from .parsers import PARSERS
 from .readers import acts_of
 from .scenario import TRANSLATED, Scenario, events, place
-from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, stops_of
+from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, more_clients, stops_of
 from .works import honest
 
 _STYLES: Final = {
@@ -244,7 +244,7 @@ def possible(scenario: Scenario) -> bool:
     """Whether there is such a stream: the fault has its place, the parser reads the format, the gateway writes it."""
     if scenario.gateway == "translate" and not _translatable(scenario):
         return False
-    if scenario.client not in clients_of(scenario.out):
+    if scenario.client not in (*clients_of(scenario.out), *more_clients(scenario.out)):
         return False
     if scenario.out == "gemini_array" and not _in_array(scenario):
         return False

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final
 
 from bench.truth.labels import Deed
+from streamwitness.semconv import PARTS
 
 from .acts import DONE, Event
 from .bodies import FRAMING, Splitter
@@ -21,6 +22,9 @@ from .upstream import altered
 from .works import honest, invented
 
 Pieces = AsyncIterator[bytes]
+
+DELIVERS: Final = tuple(part for part in PARTS if part != "malformed")
+"""What these parsers hand on."""
 
 
 async def proper(notes: Notebook, pieces: Pieces) -> AsyncIterator[Any]:

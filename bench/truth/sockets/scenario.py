@@ -144,7 +144,8 @@ def writer(provider: str) -> Writer:
 @cache
 def events(provider: str, name: str) -> tuple[Event, ...]:
     """The events of an answer as this provider writes it."""
-    return tuple(written(provider, answer(name)))
+    pen = Responses(parts=True) if provider == "openai_responses" else writer(provider)
+    return tuple(event for act in answer(name) for event in pen.write(act))
 
 
 def written(provider: str, acts: list[Act]) -> list[Event]:

@@ -22,7 +22,7 @@ from .readers import tokens
 from .reducers import Reducer
 from .scenario import Notebook
 from .upstream import altered
-from .using import TIMEOUT, patience, use
+from .using import TIMEOUT, patience, use, use_sync
 from .works import invented
 
 
@@ -100,13 +100,7 @@ def _read_openai_sync(origin: str, notes: Notebook) -> None:
             applied(stream) as answer,
         ):
             notes.stream = stream_id(stream) or notes.stream
-            reducer = Reducer(notes, answer)
-            try:
-                for chunk in stream:
-                    reducer.feed(chunk)
-                reducer.drain()
-            finally:
-                reducer.finish()
+            use_sync(notes, stream, Reducer(notes, answer))
 
 
 async def read_genai(origin: str, notes: Notebook) -> None:

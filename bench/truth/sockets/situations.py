@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from .bodies import FRAMING
+from .clients import HELPERS
 from .faults import Fault
 from .scenario import Scenario
-from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, stops_of
+from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, more_clients, stops_of
 
 
 def healthy(provider: str) -> Iterator[Scenario]:
@@ -18,17 +19,51 @@ def healthy(provider: str) -> Iterator[Scenario]:
     yield from showing(provider)
     yield from editing(provider, ON_PURPOSE)
     yield from asking_again(provider)
+    yield from otherwise_read(provider)
 
 
 def faulty(provider: str) -> Iterator[Scenario]:
     """Those in which something is."""
     yield from stuck(provider)
     yield from coming_back(provider)
+    yield from otherwise_read_and_broken(provider)
     yield from editing(provider, UNASKED)
     yield from edited_and_broken(provider)
     yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in slow(provider))
     for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
         yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
+
+
+def otherwise_read(provider: str) -> Iterator[Scenario]:
+    """Other HTTP libraries, and the helpers of SDKs."""
+    for client in more_clients(provider):
+        answers = (*ANSWERS[""], *ANSWERS[provider])
+        yield from (Scenario(provider, answer, client=client) for answer in answers)
+        yield from (Scenario(provider, size, client=client, stop=stop) for size in ("plain", "long:60")
+                    for stop in stops_of(client))  # fmt: skip
+        yield from (Scenario(provider, gateway=gateway, client=client) for gateway in ("reprint", "chunked", "buffer"))
+    for client in ("aiohttp", "requests"):
+        yield from (Scenario(provider, client=client, shows="text", edits=edit) for edit in ("", "join"))
+
+
+def otherwise_read_and_broken(provider: str) -> Iterator[Scenario]:
+    """The same, and something is lost, or more than was sent."""
+    for client in more_clients(provider):
+        for fault in filter(lambda fault: fault.how in SIMPLE and _survives(client, fault), faults()):
+            yield Scenario(provider, client=client, faults=(fault,))
+            yield Scenario(provider, "long:60", "reprint", client, (fault,))
+
+
+def _survives(client: str, fault: Fault) -> bool:
+    """Whether this client takes it; aiohttp throws away what it has when a connection breaks, helpers want order."""
+    breaks = ("break", "reset", "raise")
+    if client == "aiohttp":
+        return fault.how not in breaks
+    return client not in HELPERS or (fault.component != "reducer" and fault.where in ("first", "middle", "last"))
+
+
+SIMPLE: Final = frozenset(("drop", "double", "move", "alter", "invent", "forget", "cut", "raise", "break", "reset"))
+"""Faults that are tried with every client."""
 
 
 def asking_again(provider: str) -> Iterator[Scenario]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from .clients import FORMATS
+from .clients import FORMATS, HELPERS
 from .faults import TABLE, Fault
 from .scenario import TRANSLATED, WRITERS
 
@@ -29,6 +29,7 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 STOPS: Final = ("break", "close", "cancel", "abort", "timeout", "limit")
 SHOWN: Final = ("plain", "equal", "choices", "unicode", "tools", "reasoning", "refusal", "empty", "length", "error")
 """Answers of those streams of which the application shows what it kept."""
+SYNC: Final = ("openai_sync", "requests")
 BY_EVENT: Final = ("pass", "reprint", "translate")
 """Gateways that send each event at once."""
 
@@ -43,8 +44,13 @@ def faults() -> Iterator[Fault]:
 
 
 def clients_of(provider: str) -> list[str]:
-    """The clients that read this format."""
+    """The clients that everything is tried with, of those that read this format."""
     return ["httpx", *(client for client, reads in FORMATS.items() if reads == provider)]
+
+
+def more_clients(provider: str) -> list[str]:
+    """Clients that some things are tried with."""
+    return ["aiohttp", "requests", *(client for client, reads in HELPERS.items() if reads == provider)]
 
 
 def clients_behind(provider: str, gateway: str) -> list[str]:
@@ -53,5 +59,5 @@ def clients_behind(provider: str, gateway: str) -> list[str]:
 
 
 def stops_of(client: str) -> Sequence[str]:
-    """The stops that this client can make."""
-    return () if client == "openai_sync" else STOPS
+    """The stops that this client can make: a thread cannot be cancelled."""
+    return ("break", "abort", "timeout") if client in SYNC else STOPS

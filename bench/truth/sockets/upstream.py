@@ -18,10 +18,12 @@ from .scenario import Notebook, events, place, writer, written
 
 _EVIDENT: Final = {
     ("openai_responses", "drop"): "hole",
-    ("openai_responses", "alter"): "hole",
     ("openai_responses", "double"): "ungrammatical",
 }
-"""(format, what was done) → the act where the format itself gives it away: it repeats the whole at its end."""
+"""(format, what was done) → the act where the format itself gives it away: by its numbers, and the whole at its end.
+
+A whole that merely differs proves nothing: servers trim, and filters replace (docs/design.md §7.2).
+"""
 
 _STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "silent", "error"))
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from .http1 import until
-from .reducers import Reducer
 from .scenario import Notebook, place
 from .works import honest
 
@@ -19,6 +19,20 @@ _STUCK: Final = 3.6
 """Seconds that it waits where somebody is to be told to have stood still."""
 SLOW_SECONDS: Final = 2.4
 """How long a slow application takes for one event: more than anybody else would be excused for."""
+
+
+class Builds(Protocol):
+    """What builds an answer from events."""
+
+    def feed(self, event: Any) -> None:
+        """Take one event."""
+
+    def drain(self) -> None:
+        """The stream has come to its end."""
+
+    def finish(self) -> None:
+        """It is over, or it is left."""
+
 
 _INSIDE: Final = ("break", "close", "abort")
 """Stops that the application's loop makes; the others come from outside of it."""
@@ -35,7 +49,7 @@ def patience(notes: Notebook) -> float:
     return _STUCK if notes.scenario.stuck else _IMPATIENT
 
 
-async def use(notes: Notebook, body: Any, reducer: Reducer) -> None:
+async def use(notes: Notebook, body: Any, reducer: Builds) -> None:
     """Apply each event, and stop where the scenario says so."""
     scenario = notes.scenario
     due = _due(notes) if scenario.stop or scenario.pace else -1
@@ -47,6 +61,25 @@ async def use(notes: Notebook, body: Any, reducer: Reducer) -> None:
                 await asyncio.sleep(SLOW_SECONDS)
             if notes.taken == stop:
                 await _stop(notes, body)
+                return
+        reducer.drain()
+    finally:
+        reducer.finish()
+
+
+def use_sync(notes: Notebook, body: Any, reducer: Builds) -> None:
+    """The same without asyncio."""
+    scenario = notes.scenario
+    due = _due(notes) if scenario.stop or scenario.pace else -1
+    try:
+        for event in body:
+            reducer.feed(event)
+            if notes.taken == due and scenario.pace == "slow":
+                time.sleep(SLOW_SECONDS)
+            if notes.taken == due and scenario.stop in _INSIDE:
+                notes.ends.add(f"client.{scenario.stop}")
+                if scenario.stop == "abort":
+                    raise Abort("the application's own code gives up")
                 return
         reducer.drain()
     finally:

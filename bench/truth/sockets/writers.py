@@ -141,9 +141,15 @@ class Responses:
     _KINDS: Final = {"text": "response.output_text", "refusal": "response.refusal",
               "args": "response.function_call_arguments",
                      "reason": "response.reasoning_text"}  # fmt: skip
+    _PARTS: Final[dict[str, dict[str, Any]]] = {
+        "text": {"type": "output_text", "text": "", "annotations": []},
+        "refusal": {"type": "refusal", "refusal": ""},
+    }
     _WHOLE: Final = {"text": "text", "refusal": "refusal", "args": "arguments", "reason": "text"}
 
-    def __init__(self) -> None:
+    def __init__(self, *, parts: bool = False) -> None:
+        self._parts = parts
+        """Whether the parts of a message are announced, and each output is told to be done."""
         self._number, self._output, self._open, self._said, self._tool = 0, -1, "", "", ""
 
     def write(self, act: Act) -> Iterator[Event]:
@@ -187,13 +193,28 @@ class Responses:
         if tool:
             whole["call_id"] = f"call_{self._output}"
         yield self._event("response.output_item.added", output_index=self._output, item=whole)
+        if self._parts and kind in self._PARTS:
+            yield self._event("response.content_part.added", **self._place(), part=self._PARTS[kind])
 
     def _close(self) -> Iterator[Event]:
         if not self._open:
             return
         kind = self._open
         yield self._event(f"{self._KINDS[kind]}.done", **self._place(), **{self._WHOLE[kind]: self._said})
+        if self._parts:
+            yield self._event("response.output_item.done", output_index=self._output, item=self._done(kind))
         self._open = ""
+
+    def _done(self, kind: str) -> dict[str, Any]:
+        """The whole item, as it is repeated at its end."""
+        whole: dict[str, Any] = {"id": f"item_{self._output}", "status": "completed"}
+        if kind == "args":
+            call = {"type": "function_call", "name": self._tool, "call_id": f"call_{self._output}"}
+            return {**whole, **call, "arguments": self._said}
+        if kind == "reason":
+            return {**whole, "type": "reasoning", "summary": []}
+        content = {**self._PARTS[kind], self._WHOLE[kind]: self._said}
+        return {**whole, "type": "message", "role": "assistant", "content": [content]}
 
     def _place(self) -> dict[str, Any]:
         place = {"item_id": f"item_{self._output}", "output_index": self._output, "content_index": 0}
