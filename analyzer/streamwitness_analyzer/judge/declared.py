@@ -126,8 +126,8 @@ def _changes_one(changes: Sequence[Change]) -> bool:
 
 def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> bool:
     """Whether what came more, or otherwise, may be what was left of an event that is missing: it says less."""
-    if change.kind == "reorder":
-        return False
+    if change.kind == "reorder":  # or one copy of an event was left out, and another doubled
+        return any(count > 1 and crossing.before.counts[value] > 1 for value, count in crossing.after.counts.items())
     if not crossing.peer or change.kind not in _SURPLUS or not (change.values and all(gone.values for gone in lost)):
         return True
     sizes = [crossing.content_of(value) for gone in lost for value, _ in gone.values]

@@ -123,8 +123,9 @@ WORDS = ("The ", "quick ", "brown ", "fox ", "jumped ", "over ", "dogs.")
         (("The ", "quick ", "brown ", "fox ", "over ", "dogs.", "mid. "), [("fabricated", ["gateway"], 1)]),
         (("The ", "quick ", "brown ", "fox ", "jump ", "over ", "dogs."), []),
         (("The ", "fox ", "quick ", "brown ", "fox ", "over ", "dogs.", "fox "), []),
+        (("The ", "brown ", "quick ", "fox ", "over ", "dogs."), [("reorder", ["gateway"], 1)]),
     ],
-    ids=["where one is missing", "elsewhere", "at first", "put in elsewhere", "a part of it", "two of them"],
+    ids=["where one is missing", "elsewhere", "at first", "put in elsewhere", "a part of it", "two of them", "moved"],
 )
 def test_one_too_many_is_a_part_of_another_only_where_that_one_is_missing(
     words: tuple[str, ...], findings: list[tuple[Any, ...]], stamp: bool
@@ -133,6 +134,13 @@ def test_one_too_many_is_a_part_of_another_only_where_that_one_is_missing(
     read = chat.Leg([*chat.said(*WORDS), *chat.ends()])
     sent = [*chat.said(*words), *chat.ends()]
     assert chat.found(chat.gateway(sent, read, edited=("filter",), stamp=stamp)) == findings
+
+
+def test_one_that_was_moved_or_was_left_out_and_doubled() -> None:
+    """Of equal events that a filter may leave out, nobody can tell which."""
+    read = chat.Leg([*chat.said(*WORDS, "fox ", "too."), *chat.ends()])
+    sent = [*chat.said(*WORDS[:3], *WORDS[5:], "fox ", "fox ", "too."), *chat.ends()]
+    assert chat.found(chat.gateway(sent, read, edited=("filter",))) == []
 
 
 def test_a_filter_that_leaves_no_neighbours_together() -> None:
