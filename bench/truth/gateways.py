@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from streamwitness.semconv import EDITED, Point
+from streamwitness.semconv import EDITED, STATUS_CODE, Point
 from streamwitness.testing import MemorySink
 
 from .harm import Course, harm, of_the_answer, reworded
@@ -156,6 +156,13 @@ def _abandoned(one: _Scene) -> None:
 
 def _hedged(one: _Scene) -> None:
     """Two attempts say the same; the slower one is let go, or read to its end."""
+    if one.rng.random() < 0.3:  # one of them says behind its end that it failed
+        legs = [one.answer, [*one.answer, *written(one.provider, [Act("error", "overloaded")])]]
+        one.rng.shuffle(legs)
+        for events in legs:
+            one.leg(events)
+        one.send(one.answer)
+        return
     slow = one.answer[: one.rng.randint(1, len(one.answer))]
     both = [(slow, "eof" if len(slow) == len(one.answer) else "cancelled"), (one.answer, "eof")]
     for events, end in both if one.rng.random() < 0.5 else both[::-1]:
@@ -201,11 +208,11 @@ def _makes_up_an_end(one: _Scene) -> None:
     one.leg(one.answer[:at], end)
     ends = [event for event in one.answer[at:] if one.has(event, "finish", "terminal")]
     sort = one.rng.choice(("whole", "failed", "terminator"))
-    if sort == "failed" and one.provider == "openai_chat":
-        ends = written(one.provider, [Act("finish", "error"), Act("terminal")])
-    elif sort == "terminator":
+    if sort == "failed":
+        one.extra = {STATUS_CODE: 502}
+    if sort != "whole":
         ends = [event for event in ends if not one.has(event, "finish")]
-    if end != "cancelled" and ends and not (sort == "failed" and one.provider == "openai_chat"):
+    if end != "cancelled" and ends and sort != "failed":
         one.guilty("invent", at)
     one.send([*one.answer[:at], *ends], one.answer[:at])
     one.of_its_own(ends)
@@ -316,9 +323,14 @@ def _goes_on(one: _Scene) -> None:
     again = one.rng.random() < 0.5
     text = next(event for event in one.answer if one.tokens([event]))
     more = finish if again else reworded(one.provider, text, lambda _: "and one thing more ") or finish
+    at = one.rng.choice([i for i, event in enumerate(one.answer) if one.tokens([event])])
     one.leg(one.answer)
-    one.guilty("double" if more is finish else "late", len(one.answer))
-    one.send([*one.answer, more])
+    if one.rng.random() < 0.3:
+        one.guilty("move", at)
+        one.send([*one.answer[:at], *one.answer[at + 1 :], one.answer[at]])
+    else:
+        one.guilty("double" if more is finish else "late", len(one.answer))
+        one.send([*one.answer, more])
     one.notes = _UNPROVABLE if one.answer[-1].data != DONE and one.provider == "gemini" else frozenset()
 
 
@@ -348,6 +360,9 @@ def _calls_anew(one: _Scene) -> None:
 def _declared(one: _Scene) -> None:
     """A gateway that says that it filters, rewrites or merges, and does that; it may do something else besides."""
     kind = one.rng.choice(("filter", "rewrite", "merge"))
+    if kind == "merge":
+        few = [Act("text", one.rng.choice(("a", "b", "ab", "ba", "c"))) for _ in range(12)]
+        one.answer = written(one.provider, [Act("role"), *few, Act("finish", "stop"), Act("terminal")])
     one.extra = {EDITED: [kind]}
     one.leg(one.answer)
     texts = [i for i, event in enumerate(one.answer) if one.has(event, "text") and event in one.answer]

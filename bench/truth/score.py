@@ -114,7 +114,7 @@ class Score:
     placed: tuple[int, int] = (0, 0)
     """Lost runs told exactly where they stood, of those that have one place only."""
     sure: tuple[int, int] = (0, 0)
-    """Places that are told without *about* and leave out none at which something was lost, of all told so."""
+    """Places told without *about* at which all was lost, of all told so."""
     counted: tuple[int, int] = (0, 0)
     """Components whose findings all have exact counts, of those found with all records there."""
     exact: tuple[int, int] = (0, 0)
@@ -328,13 +328,12 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
 
 
 def _covered(passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
-    """What is told surely leaves out no place at which something was lost."""
-    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST | CHANGED]
-    sure = told and all(f["exact"] and not f["about"] for f in told)
-    if passage.stopped or not sure or Difference.of(passage).moved:
+    """Of a place that is told surely, everything was lost there: not something that looks like it elsewhere."""
+    if passage.stopped or not passage.by_event or Difference.of(passage).moved:
         return
-    covered = all(any(f["sequence"][0] <= i <= f["sequence"][1] for f in told) for i in passage.lost)
-    out.sure = (out.sure[0] + covered, out.sure[1] + 1)
+    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in ("gap", "tail")]
+    for low, high in [f["sequence"] for f in told if f["exact"] and not f["about"]]:
+        out.sure = (out.sure[0] + passage.lost.issuperset(range(low, high + 1)), out.sure[1] + 1)
 
 
 def _integrity(

@@ -13,7 +13,7 @@ from typing import Final
 
 from streamwitness import rows
 from streamwitness.blocks import Block
-from streamwitness.semconv import Point
+from streamwitness.semconv import POINTS, Point
 from tests.analyzer.judge.build import DELIVERED_BY_SDK, Event, How, answer, handed_on, path, random_cuts, used
 
 from .labels import Deed, Ended, Passage, Trial
@@ -22,6 +22,7 @@ from .model import damaged, in_bytes, said, words
 _POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
 _CLIENT: Final = frozenset(("wire", "parsed", "applied"))
 _NOWHERE: Final = Ended(frozenset(), None)
+_BUT_WIRE: Final = frozenset(_POINTS) - {"wire"}
 _AGAIN: Final = "9" * 16
 """A second recorder of a process that has one."""
 
@@ -38,6 +39,11 @@ def _trial(
 
 def _start(rng: Random, least: int = 4) -> list[Event]:
     return answer(words(rng, rng.randint(least, 40)))
+
+
+def _unlike(rng: Random) -> list[Event]:
+    """An answer of which no two events are equal: else a false record may be as good as a true one."""
+    return answer(range(2000, 2000 + rng.randint(8, 40)))
 
 
 def _path(rng: Random, start: Sequence[Event], wire: Sequence[Event] | None = None) -> list[Block]:
@@ -100,25 +106,27 @@ def contradicting(rng: Random, name: str) -> Trial:
     return rng.choice((_falls, _goes_on, _two_contents, _whole, _rows))(rng, name)
 
 
-def _shared(rng: Random, start: Sequence[Event], point: Point) -> tuple[list[Block], list[Block]]:
+def _shared(
+    rng: Random, start: Sequence[Event], point: Point, missed: int | None = None
+) -> tuple[list[Block], list[Block]]:
     """What parent and child tell under one recorder's name: all, and what the child saw of it."""
     cuts = random_cuts(rng, len(start), 2, 5)
-    missed = rng.randrange(1, max(2, len(start) - 1))
+    missed = rng.randrange(1, max(2, len(start) - 1)) if missed is None else missed
     how = How(point, expected=_POINTS, delivers=DELIVERED_BY_SDK if point == "parsed" else How("wire").delivers)
     return how.blocks(start, cuts), how.blocks([*start[:missed], *start[missed + 1 :]], cuts)
 
 
 def _falls(rng: Random, name: str) -> Trial:
     """Its last block counts less than those before it."""
-    start = _start(rng, 8)
-    blocks, child = _shared(rng, start, "wire")
+    start = _unlike(rng)
+    blocks, child = _shared(rng, start, "wire", 1)
     last = replace(child[-1], index=blocks[-1].index)
     return _contradiction(rng, name, start, [*blocks[:-1], last])
 
 
 def _goes_on(rng: Random, name: str) -> Trial:
     """Behind its closing block stands another one, that counts on."""
-    start = _start(rng, 8)
+    start = _unlike(rng)
     blocks = How("wire", expected=_POINTS).blocks(start, random_cuts(rng, len(start), 2, 5))
     more = How("wire", expected=_POINTS).blocks([*start, *start[2:4]], [len(start)])[-1]
     return _contradiction(rng, name, start, [*blocks, replace(more, index=blocks[-1].index + 1)])
@@ -126,14 +134,14 @@ def _goes_on(rng: Random, name: str) -> Trial:
 
 def _two_contents(rng: Random, name: str) -> Trial:
     """One block has two contents."""
-    start = _start(rng, 8)
+    start = _unlike(rng)
     blocks, child = _shared(rng, start, "wire")
     return _contradiction(rng, name, start, [*child, *blocks] if rng.random() < 0.7 else [*blocks, *child])
 
 
 def _whole(rng: Random, name: str) -> Trial:
     """Its one record contradicts itself; of the other only the child's half is there, which does not."""
-    start = _start(rng, 8)
+    start = _unlike(rng)
     blocks, child = _shared(rng, start, "wire")
     _, parsed = _shared(rng, handed_on(start), "parsed")
     others = [block for block in _path(rng, start) if block.point not in ("wire", "parsed", "applied")]
@@ -142,7 +150,7 @@ def _whole(rng: Random, name: str) -> Trial:
 
 def _rows(rng: Random, name: str) -> Trial:
     """Rows are not those that its sums are of. Something was lost as well, so that they are looked at."""
-    start = _start(rng, 8)
+    start = _unlike(rng)
     at = rng.randrange(1, len(start) - 2)
     came = [*start[:at], *start[at + 1 :]]
     blocks = How("wire", expected=_POINTS).blocks(came, random_cuts(rng, len(came), 2, 3))
@@ -162,8 +170,12 @@ def _rows(rng: Random, name: str) -> Trial:
 
 
 def _contradiction(rng: Random, name: str, start: Sequence[Event], blocks: Sequence[Block]) -> Trial:
-    others = [block for block in _path(rng, start) if block.point != "wire"]
-    return _trial(name, "forked", [*others, *blocks])
+    last = rng.random() < 0.5
+    others = [block for block in _path(rng, start) if block.point in (("ingress", "egress") if last else _BUT_WIRE)]
+    points = frozenset(_POINTS[:3] if last else _POINTS)
+    expected = sum(1 << POINTS.index(point) for point in points)
+    every = [replace(block, expected=expected) for block in (*others, *blocks)]
+    return replace(_trial(name, "forked", every), points=points)
 
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
