@@ -19,7 +19,7 @@ class Scale:
 
 
 FULL = Scale(rounds=7, events=4096, long_stream=1_000_000)
-QUICK = Scale(rounds=2, events=128, long_stream=50_000)
+QUICK = Scale(rounds=1, events=128, long_stream=50_000)
 
 
 @dataclass(frozen=True, slots=True)
