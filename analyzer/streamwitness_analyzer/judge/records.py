@@ -28,6 +28,7 @@ from streamwitness.semconv import (
 )
 
 T = TypeVar("T")
+_PLACE: Final = {name: place for place, name in enumerate(PARTS)}
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -37,9 +38,11 @@ _TESTIMONY: Final = (
 """What two copies of a block must agree on. Not times, resource or `extra`: a later copy may count more drops."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Record:
     """One recorder's testimony, as far as it can be held to it; each there is once, so that it is equal to itself only.
+
+    Nothing of it is ever changed (`frozen` would triple what it costs to make one).
 
     `blocks` are in order, at most one an index; after an observer fault (`faulted`) only those before it, and
     `closing` is then only a witness of how the point ended.
@@ -109,7 +112,7 @@ class Record:
 
     def part(self, name: str) -> int:
         """Events that carried this part, through the last block held."""
-        return self.blocks[-1].total_parts[PARTS.index(name)] if self.blocks else 0
+        return self.blocks[-1].total_parts[_PLACE[name]] if self.blocks else 0
 
     def told(self, key: str) -> object:
         """What was told last for an attribute outside the contract; None where nothing was."""

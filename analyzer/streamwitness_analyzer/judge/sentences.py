@@ -31,6 +31,10 @@ _CONTRADICTION: Final = (
 )
 
 
+_LAST_TOLD: Final = frozenset(("upstream_truncated", "gateway_truncated", "network_lost", "stalled", "upstream_error"))
+"""Endings of which people read behind which event they were."""
+
+
 def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
     """Headline, summary and short form: what was found, and how it ended where that says more."""
     ending = _in_short(row, main)
@@ -53,11 +57,12 @@ def _in_short(row: Row, main: Path | None) -> str:
         text = f"{row.by.upper()} {text}"
     if row.ending in ("stalled", "stalled_before_first") and row.by is not None:
         text = f"{row.by.upper()} {text}"
+    if row.ending not in _LAST_TOLD:
+        return text
     last = after(row, main)
-    cut = row.ending in ("upstream_truncated", "gateway_truncated", "network_lost", "stalled")
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
-    return f"{text} after event {last}" if cut and last is not None and last >= 0 else text
+    return f"{text} after event {last}" if last is not None and last >= 0 else text
 
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
@@ -69,8 +74,8 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
     if found and not found[0].fault.suspects:
         return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
-    total = max((record.total("content") for record in main.records), default=0) if main else 0
     if lost:
+        total = max((record.total("content") for record in main.records), default=0) if main else 0
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
         return f"{first} {found[0].sentence}"

@@ -204,9 +204,11 @@ def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence
 
     `rows` are the endings of the other paths, each as it told by itself.
     """
+    if row.by != "source" or row.ending in (None, "completed"):
+        return row
     alone = all(p.exchange.attempt != main.exchange.attempt or p.exchange.id == main.exchange.id for p in every)
     first = alone and not main.exchange.hop and not read_from(main)
-    if row.by != "source" or row.ending in (None, "completed") or first:
+    if first:
         return row
     inner = {path.exchange.id for path in _behind(main, every)}
     behind = list({path.exchange.id: other for path, other in rows if path.exchange.id in inner}.values())

@@ -109,7 +109,8 @@ def _row(main: Path | None, every: Sequence[Path], settled: bool) -> Row:
 
 def _main(every: Sequence[Path]) -> Path | None:
     """The path that tells how the stream ended: the newest attempt, the outermost gateway, a client before none."""
-
+    if len(every) < 2:
+        return every[0] if every else None
     inner = frozenset(exchange for path in every for exchange in together.read_from(path))
 
     def rank(path: Path) -> tuple[int, bool, int, bool, int]:
@@ -117,7 +118,7 @@ def _main(every: Sequence[Path]) -> Path | None:
         outer = path.exchange.id not in inner
         return (path.exchange.attempt, outer, path.exchange.hop, any(r.closing for r in client), len(client))
 
-    return max(every, key=rank, default=None)
+    return max(every, key=rank)
 
 
 # --------------------------------------------------------------------------- ending and integrity
