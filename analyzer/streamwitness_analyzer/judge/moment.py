@@ -47,7 +47,7 @@ def moment(record: Record | None) -> dict[str, Any]:
     pending = closing.extra.get(PENDING_BYTES, 0)
     return {
         "at_point": record.point,
-        "at_ms": _since(_began(record), closing.end_ns),
+        "at_ms": _since(began(record), closing.end_ns),
         "silent_ms": _since(_last_event(record), closing.end_ns),
         "at_bytes": record.total("bytes") + (pending if isinstance(pending, int) else 0),
     }
@@ -58,20 +58,20 @@ def _since(start: int | None, end: int) -> int | None:
     return None if not start or end < start else (end - start) // _MS
 
 
-def _began(record: Record) -> int | None:
-    """When the point began to look, Unix ns: its first block begins at its first event."""
+def began(record: Record) -> int | None:
+    """When the point began to look, Unix ns: its first block begins at its first event, and says how long that took."""
     first = record.blocks[0]
-    if first.index or not first.start_ns:
+    waited = record.told(FIRST_EVENT_MS) if record.events else 0
+    if first.index or not first.start_ns or not isinstance(waited, int):
         return None
-    waited = record.told(FIRST_EVENT_MS)
-    return first.start_ns - (waited * _MS if isinstance(waited, int) else 0)
+    return first.start_ns - waited * _MS
 
 
 def _last_event(record: Record) -> int | None:
     """When the last event came; a block that was cut ends with its last event, a closing one later."""
     closing = record.blocks[-1]
     if not record.events:
-        return _began(record)
+        return began(record)
     if closing.totals["events"] > closing.position:
         times = closing.columns("t").get("t")
         return closing.start_ns + times[-1] * _US if times else None

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS, READ_WAIT_MS
+from streamwitness.semconv import LAST_WAIT_MS, READ_WAIT_MS
 
 from .attribute import Step
 from .endings import STOPPED
-from .moment import moment
+from .moment import began, moment
 from .path import Path
 from .records import Record
 from .view import View
@@ -91,18 +91,11 @@ def _where(path: Path, wire: Record) -> Where | None:
 def _under_way_ms(egress: Record, wire: Record) -> int:
     """How long the first event that never came had been sent when the client gave up, at least."""
     sent = times(egress)
-    begun = _began(egress) if not wire.events else sent.get(wire.events - 1)
+    begun = began(egress) if not wire.events else sent.get(wire.events - 1)
     first = sent.get(wire.events)
     if begun is None or first is None:
         return 0
     return min(silent_ms(wire) - (first - begun) // _NS, waiting_ms(wire))
-
-
-def _began(record: Record) -> int | None:
-    """When the point began; before its first event by what it says."""
-    waited = record.told(FIRST_EVENT_MS)
-    first = record.blocks[0]
-    return first.start_ns - waited * _NS if not first.index and isinstance(waited, int) else None
 
 
 def _heard_of_the_end_long_before(egress: Record, wire: Record) -> bool:

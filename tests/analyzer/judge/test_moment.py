@@ -53,6 +53,13 @@ def test_the_moment_counts_from_the_beginning_and_from_the_last_event() -> None:
     assert ending(two_blocks()) == {"at_point": "wire", "at_ms": 60_000, "silent_ms": 59_100, "at_bytes": 70}
 
 
+def test_when_a_point_began_is_not_known_of_one_that_does_not_say_how_long_its_first_event_took() -> None:
+    """Its first block begins at that event: who looked for a minute before it would seem to have begun with it."""
+    first, closing = two_blocks()
+    untold = {key: value for key, value in closing.extra.items() if key != FIRST_EVENT_MS}
+    assert ending([first, replace(closing, extra=untold)])["at_ms"] is None
+
+
 def test_what_was_left_over_counts_as_bytes() -> None:
     """An event of which only a part came was cut by whatever ended the stream."""
     first, closing = two_blocks()
