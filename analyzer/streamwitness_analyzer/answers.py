@@ -52,10 +52,15 @@ def _revision(item: queries.Revision) -> Document:
         "judge_version": item.judge_version,
         "judged_ns": item.judged_at,
         "ending": document["ending"]["class"],
-        "findings": [finding["sentence"] for finding in document["findings"]],
+        "findings": [_told(finding) for finding in document["findings"]],
         "document": document,
         **{name: document[name] for name in _REVISION},
     }
+
+
+def _told(finding: Document) -> str:
+    """With its place: two of a kind have the same sentence."""
+    return f"{finding['short']}: {finding['sentence']}" if "short" in finding else str(finding["sentence"])
 
 
 def cuts(connection: sa.Connection, since: int) -> Document:

@@ -150,3 +150,26 @@ def test_a_provisional_verdict_that_the_judge_then_failed_on_is_none(store: Stor
     with store.read() as connection:
         shown = answers.show(connection, stream_id(1))
     assert (shown["state"], shown["headline"], shown["integrity"]) == ("failed", "NOT JUDGED", "unproven")
+
+
+class Twice(PlainJudge):
+    """Tells two findings with one sentence."""
+
+    def judge(self, blocks: Sequence[Block], **how: Any) -> dict[str, Any]:
+        document = super().judge(blocks, **how)
+        (found,) = document["findings"]
+        places = [found | {"short": f"TRANSPORT lost event {n}", "sentence": "1 event was lost."} for n in (3, 9)]
+        return document | {"findings": places}
+
+
+def test_findings_with_one_sentence_are_told_apart_in_the_history(store: Store) -> None:
+    """By their places; a document of an older judge, which has no such words, has the sentence alone."""
+    for judge, n in ((Twice(), 1), (PlainJudge(), 2)):
+        received = [
+            Received(block(n, "egress", final=True), START),
+            Received(block(n, "wire", rows=2, final=True), START),
+        ]
+        Steps(store, Life(judge, Patience()), lambda: START).ingest(received)
+    with store.read() as connection:
+        told = [answers.history(connection, stream_id(n))["revisions"][0]["findings"] for n in (1, 2)]
+    assert told == [["TRANSPORT lost event 3: 1 event was lost.", "TRANSPORT lost event 9: 1 event was lost."], [""]]
