@@ -6,15 +6,16 @@ event is in that block or it is not there in time. Rejections (`duplicate`, `gap
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import MISSING, PART, PARTS, RESULT, RESULTS
 
+from .apart import Kinds, displaced, kind_of, kinds_of, passed
 from .change import Change, Hop, Proof, faulty
 from .parts import CONTENT, parts_of
 from .records import Record
@@ -28,7 +29,8 @@ REJECTIONS: Final = frozenset(
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
 _APPLIED: Final = RESULT["applied"]
 CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
-_KIND: Final = {"tool_start": "tool", "tool_args": "tool"}
+_APART: Final = "kinds of output were taken up one after the other"
+_NOT_ALL: Final = "not every kind or choice of output has to be taken up"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
 
@@ -93,14 +95,18 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         return Named(Hop("unproven", reason=reason), ignored, rejected, used)
     changes = [*_told_losses(told), *_repeated(naming)]
     choices = _choices((a, *before))
-    held_to = [*_absent(a, content, naming, b, peer), *_displaced(naming)] if choices is None or choices < 2 else []
+    kinds = kinds_of(a, b)
+    held_to = []
+    if choices is None or choices < 2:
+        held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
     if choices is not None:
         changes += held_to
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices > 1 if choices is not None else bool(held_to)
-    orderly = hop.status == "intact" and not several
-    if not changes and (left_out or several):
-        hop = Hop("unproven", reason="not every kind or choice of output has to be taken up", unread=hop.unread)
+    apart = kinds is not None and not _rising(naming)
+    orderly = hop.status == "intact" and not (several or apart)
+    if not changes and (left_out or several or apart):
+        hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
     return Named(hop, ignored, rejected, used, orderly)
 
 
@@ -109,7 +115,7 @@ def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, 
 
     An application that has no use for reasoning passes over it and reports nothing: that loses no event.
     """
-    kinds = {_KIND.get(name, name) for name in CONTENT if a.part(name)}
+    kinds = {kind_of(name) for name in CONTENT if a.part(name)}
     if not content or (len(kinds) < 2 and all(b.part(name) or not a.part(name) for name in CONTENT)):
         return content, False
     masks = parts_of(a)
@@ -122,7 +128,7 @@ def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, 
 def _joined(mask: int) -> list[str]:
     """The kinds of output in an event of several: to apply it may be to apply one of them."""
     names = [name for name in CONTENT if mask & PART[name]]
-    return names if len({_KIND.get(name, name) for name in names}) > 1 else []
+    return names if len({kind_of(name) for name in names}) > 1 else []
 
 
 def _choices(records: Sequence[Record]) -> int | None:
@@ -251,7 +257,9 @@ def _told_losses(told: Mapping[int, str]) -> Iterable[Change]:
             yield Change(kind, len(run), True, "before", span, span, True, note=f"reported as {result}")
 
 
-def _absent(a: Record, content: Mapping[int, int], naming: Naming, b: Record, peer: bool) -> Iterable[Change]:
+def _absent(
+    a: Record, content: Mapping[int, int], naming: Naming, b: Record, peer: bool, kinds: Kinds | None
+) -> Iterable[Change]:
     """Events with model output that B provably went past (or was due to reach) without naming them."""
     if naming.unnamed:
         return []
@@ -259,10 +267,13 @@ def _absent(a: Record, content: Mapping[int, int], naming: Naming, b: Record, pe
     due = a.events - 1 if ended else naming.reach
     missing = [p for p in sorted(content) if p <= due and p not in naming.results and not naming.unknown(p)]
     late = not ended or naming.late
+    apart = kinds is not None and late
+    if kinds is not None and apart:  # what came late in a lost block may be another kind's, in its order
+        missing = [p for p in missing if not naming.late and passed(naming.results, kinds, p)]
     last = max(content, default=-1) if ended and a.closed else -1
     absent = [_run(run, run[-1] == last, late) for run in runs(missing, sorted(content))]
     unnamed = {p: size for p, size in content.items() if p not in naming.results}
-    return [*absent, *(change for run in naming.lost for change in _skipped(run, unnamed, late))]
+    return [*absent, *(change for run in naming.lost if not apart for change in _skipped(run, unnamed, late))]
 
 
 def _skipped(run: Lost, unnamed: Mapping[int, int], late: bool) -> Iterable[Change]:
@@ -312,33 +323,25 @@ def _repeated(naming: Naming) -> Iterable[Change]:
             )
 
 
-def _displaced(naming: Naming) -> Iterable[Change]:
-    """Events applied after later ones: the fewest that must move to restore the order."""
-    times = Counter(naming.order)
-    order = [p for p in naming.order if times[p] == 1 and naming.results[p][0] in USED]
-    kept = longest_rising(order)
-    moved = [p for p in order if p not in kept]
+def _displaced(naming: Naming, kinds: Kinds | None) -> Iterable[Change]:
+    """Events applied after later ones of their kind: the fewest that must move to restore the order."""
+    moved = displaced(_used_once(naming), kinds)
     if moved:
         span = (min(moved), max(moved))
         exact = len(moved) == 1 and not (naming.unnamed or naming.late)
         yield Change("reorder", len(moved), exact, "before", span, span)
 
 
-def longest_rising(order: Sequence[int]) -> frozenset[int]:
-    """A longest rising subsequence (patience sorting)."""
-    tops: list[int] = []
-    piles: list[tuple[int, int]] = []
-    for position in order:
-        pile = bisect_left(tops, position)
-        tops[pile : pile + 1] = [position]
-        piles.append((pile, position))
-    kept: list[int] = []
-    want = len(tops) - 1
-    for pile, position in reversed(piles):
-        if pile == want and (not kept or position < kept[-1]):
-            kept.append(position)
-            want -= 1
-    return frozenset(kept)
+def _used_once(naming: Naming) -> list[int]:
+    """The positions of the events that were taken up, but for those that were so more than once, in B's order."""
+    times = Counter(naming.order)
+    return [p for p in naming.order if times[p] == 1 and naming.results[p][0] in USED]
+
+
+def _rising(naming: Naming) -> bool:
+    """Whether what was taken up was so in the order in which it came."""
+    order = _used_once(naming)
+    return all(one < other for one, other in pairwise(order))
 
 
 def carrying(view: View) -> dict[int, int]:

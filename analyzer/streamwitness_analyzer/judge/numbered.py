@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 
 from streamwitness.semconv import MISSING
 
+from .apart import longest_rising
 from .change import Change, Hop, Proof, faulty
-from .named import longest_rising, runs
+from .named import runs
 from .records import Record
 from .view import View
 

@@ -147,13 +147,9 @@ def client_state(path: Path, *, settled: bool) -> str:
         return _stalled(path)
     if stop != "eof" or wire is None:
         return stop
-    return (
-        "misframed"
-        if misframed(wire) or unclosed(wire)
-        else "unfinished"
-        if _unfinished(wire) and not _unsure(wire)
-        else stop
-    )
+    if misframed(wire) or unclosed(wire):
+        return "misframed"
+    return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
 
 
 def _stalled(path: Path) -> str:

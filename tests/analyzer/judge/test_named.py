@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import MISSING, USAGE
+from streamwitness.semconv import MISSING, REASONING, USAGE
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
 
@@ -223,3 +223,42 @@ def test_rows_that_name_the_wire_judge_parser_and_reducer_together() -> None:
     verdict = judge([*blocks, *How("applied", of="wire").blocks(applied)], settled=True)
     finding = verdict["findings"][0]
     assert (finding["suspects"], finding["confidence"]) == (["parser", "reducer"], "narrowed")
+
+
+MIXED = [Event(1), Event(2, REASONING), Event(3), Event(4, REASONING), Event(5), Event(6, REASONING), *PARSED[-1:]]
+
+
+def taken(order: Sequence[int], *, cuts: Sequence[int] = (), lost: Sequence[int] = ()) -> dict[str, Any]:
+    """The verdict where an application took up text and reasoning in this order."""
+    events = [*MIXED, ANSWER[-1]]
+    made = How("applied", of="parsed").blocks([used(MIXED)[position] for position in order], cuts)
+    return judge([*path(events, events, events, MIXED), *(b for b in made if b.index not in lost)], settled=True)
+
+
+def test_one_kind_of_output_after_another() -> None:
+    """Each in its own order: nothing is displaced, and it is not the order in which it came."""
+    verdict = taken([1, 3, 5, 0, 2, 4, 6])
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+    assert taken(range(7))["integrity"] == "intact"
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ([1, 3, 5, 2, 4, 0, 6], [("reorder", ["reducer"], 1, (0, 0))]),
+        ([1, 3, 5, 0, 4, 6], [("gap", ["reducer"], 1, (2, 2))]),
+        ([6, 1, 3, 5, 0, 2, 4], [("reorder", ["reducer"], 1, (6, 6))]),
+        ([1, 3, 5, 0, 2, 2, 4, 6], [("duplicate", ["reducer"], 1, (2, 2))]),
+    ],
+    ids=["within a kind", "one that is missing", "the finish before all", "one twice"],
+)
+def test_what_is_wrong_within_one_kind(order: list[int], expected: list[tuple[Any, ...]]) -> None:
+    """Is told, whatever stands between."""
+    found = [(kind.removesuffix("_or_late"), *rest) for kind, *rest in told(taken(order))]
+    assert found == expected
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (2,), (0, 1), (1, 2)], ids=str)
+def test_lost_reports_of_one_kind_after_another(lost: tuple[int, ...]) -> None:
+    """What is not in the reports that came may be in those that were lost, late and in its own order."""
+    assert taken([1, 3, 5, 0, 2, 4, 6], cuts=(3, 5), lost=lost)["findings"] == []
