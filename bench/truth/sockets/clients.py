@@ -22,7 +22,7 @@ from streamwitness import applied, instrument, stream_id, watch
 from streamwitness.headers import format_request
 from streamwitness.semconv import HEADER, Stamp
 
-from . import again, helpers, libraries, sdks
+from . import again, helpers, libraries, processes, sdks
 from .bodies import PATHS
 from .parsers import DELIVERS, parsed
 from .reducers import Reducer
@@ -35,6 +35,8 @@ class Clients:
     """The HTTP clients of all streams; `origin` is where the network begins."""
 
     origin: str
+    provider: str
+    """Where the provider is."""
     limits: httpx.Limits = field(default_factory=lambda: httpx.Limits(max_connections=None))
 
     def __post_init__(self) -> None:
@@ -55,6 +57,9 @@ async def read(clients: Clients, notes: Notebook) -> None:
     if notes.neighbour is not None:
         await read(clients, notes.neighbour)
     outside = FROM_OUTSIDE.get(notes.scenario.stop)
+    if notes.scenario.process == "killed":
+        await processes.with_killed_gateway(clients.provider, notes, lambda: _reading(clients, notes))
+        return
     reading = _reading(clients, notes)
     await (outside(notes, reading) if outside is not None else reading)
 
@@ -83,7 +88,7 @@ _PEER: Final = (
 
 async def read_httpx(clients: Clients, notes: Notebook) -> None:
     """Plain httpx with a parser of its own; as often as is asked for."""
-    if notes.scenario.again == "resume":
+    if notes.scenario.again in ("resume", "linked"):
         await again.read_resuming(clients, notes)
     elif notes.scenario.again == "tabs":
         await again.twice(_read_httpx, clients, notes)
@@ -121,6 +126,7 @@ CLIENTS: Final[dict[str, Read]] = {
     "responses": _sdk(sdks.read_responses),
     "anthropic": _sdk(sdks.read_anthropic),
     "genai": _sdk(sdks.read_genai),
+    "forking": _sdk(processes.read_forking),
     "aiohttp": _sdk(libraries.read_aiohttp),
     "requests": _sdk(libraries.read_requests),
     "openai_helper": _sdk(helpers.read_openai),

@@ -210,7 +210,7 @@ async def _connected(
     if notes.scenario.again == "retry" and not number:
         http1.reset(writer)
         return
-    gateway, out = await _towards(notes, port, writer)
+    gateway, out = await _towards(notes, notes.port or port, writer)
     out.write(head.raw + body)
     passing = asyncio.create_task(_relay(notes, number, gateway, writer))
     leaving = asyncio.create_task(reader.read())

@@ -49,7 +49,12 @@ class Scenario:
     """A defect of the client's own parser."""
     style: Style = PLAIN
     again: str = ""
-    """Whether the client asks again: resume, tabs (both at once), retry (the first time nothing came), anew."""
+    """Whether the client asks again: resume, tabs (both at once), retry (the first time nothing came), anew.
+
+    `linked`: it comes back as if to resume, to a gateway that has kept nothing.
+    """
+    process: str = ""
+    """A process of its own: `killed`, a gateway that is; child, parent, cleaning: who goes on where a client forks."""
     edits: str = ""
     """What the gateway does to the answer on purpose: filter, join, reword."""
     declares: str = ""
@@ -65,6 +70,7 @@ class Scenario:
             self.stop,
             self.pace,
             self.again,
+            self.process,
             self.edits,
             self.declares and f"says {self.declares}",
             self.shows and f"shows {self.shows}",
@@ -101,7 +107,7 @@ class Scenario:
     def at(self, component: Component, connection: int) -> Fault | None:
         """What is broken there in the n-th connection: of a client that comes back each has its own."""
         here = [fault for fault in self.faults if fault.component == component]
-        if self.again != "resume":
+        if self.again not in ("resume", "linked"):
             return here[0] if here and not (self.again == "tabs" and connection) else None
         return here[connection] if connection < len(here) else None
 
@@ -114,7 +120,7 @@ class Scenario:
     def waits(self) -> bool:
         """Whether the provider waits in the midst of the answer until somebody has stopped, or let go of an event."""
         held = self.severed or any(fault.how == "hold" for fault in self.faults)
-        return held or (self.stops and self.stuck is None)
+        return held or self.process == "killed" or (self.stops and self.stuck is None)
 
     @property
     def out(self) -> str:
@@ -190,6 +196,8 @@ class Notebook:
     """Events that the gateway has read."""
     sent: list[str] = field(default_factory=list)
     """Events that the gateway had handed to its server before it knew that its client had gone."""
+    port: int = 0
+    """Of a gateway of its own; 0: that of all."""
     connections: int = 0
     """That the client has made."""
     taken: int = 0

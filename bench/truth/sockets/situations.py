@@ -9,6 +9,7 @@ from typing import Final
 from .bodies import FRAMING
 from .clients import HELPERS
 from .faults import Fault
+from .processes import FORKS
 from .scenario import Scenario
 from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, more_clients, stops_of
 
@@ -20,6 +21,7 @@ def healthy(provider: str) -> Iterator[Scenario]:
     yield from editing(provider, ON_PURPOSE)
     yield from asking_again(provider)
     yield from otherwise_read(provider)
+    yield from (Scenario(provider, "long:60", client="forking", process=who) for who in FORKS)
 
 
 def faulty(provider: str) -> Iterator[Scenario]:
@@ -27,6 +29,9 @@ def faulty(provider: str) -> Iterator[Scenario]:
     yield from stuck(provider)
     yield from coming_back(provider)
     yield from otherwise_read_and_broken(provider)
+    for gateway in ("pass", "reprint"):
+        for client in ("httpx", *(client for client in RETRYING if reads(client, provider))):
+            yield Scenario(provider, "long:60", gateway, client, process="killed")
     yield from editing(provider, UNASKED)
     yield from edited_and_broken(provider)
     yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in slow(provider))
@@ -80,6 +85,8 @@ def coming_back(provider: str) -> Iterator[Scenario]:
         yield Scenario(provider, faults=(Fault("transport", how, "last"),), again="tabs")
     if FRAMING[provider] != "sse":
         return
+    for lost in LOST_WAYS:
+        yield Scenario(provider, "long:60", faults=(lost,), stamp="id", again="linked")
     for stamp in ("id", "field"):
         for lost in LOST_WAYS:
             for gateway in BY_EVENT:

@@ -24,6 +24,7 @@ _CLIENT: Final = {
     "client.close": "client_cancelled",
     "client.cancel": "client_cancelled",
     "client.timeout": "client_timeout",
+    "client.fork": "client_cancelled",
     "client.limit": "client_timeout",
     "client.abort": "client_reducer_abort",
     "parser.raise": "client_parser_abort",
@@ -55,6 +56,8 @@ def expected(notes: Notebook) -> frozenset[Point]:
 
 def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
+    if "gateway.killed" in notes.ends:  # whose end it was no record tells: to all others it is a broken connection
+        return Ended(frozenset(), None)
     ending, by = _ended(notes)
     either = {"completed"} if by == "source" and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
