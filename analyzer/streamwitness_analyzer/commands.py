@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness.commands import Command
 
-from .config import AnalyzerSettings, ReaderSettings, StoreSettings, UpSettings
+from .config import AnalyzerSettings, ReaderSettings, StoreSettings, UpSettings, is_missing
 from .filters import DEFAULT_LIMIT, SINCE, WHEN, WORDS
 from .style import Style
 
@@ -114,6 +114,9 @@ def _on_store(command: str, args: Namespace, when: str, work: Callable[[Store, i
     from .filters import FilterError, moment
     from .store import Store
 
+    if is_missing(args.settings.database):
+        print(f"streamwitness {command}: there is no database file {args.settings.database!r}", file=sys.stderr)
+        return 1
     try:
         told = moment(f"--{when.replace('_', '-')}", getattr(args, when), time.time_ns())
         store = Store(args.settings.database)

@@ -109,6 +109,11 @@ def _check_database(name: str) -> None:
         require(False, "database", "***", str(error))
 
 
+def is_missing(name: str) -> bool:
+    """Whether a person named the file of a database by its path, and there is none."""
+    return "://" not in name and not Path(name).expanduser().is_file()
+
+
 def database_url(name: str) -> str:
     """The SQLAlchemy URL of a database named by a person: a URL, or the path of an SQLite file."""
     scheme, separator, rest = name.partition("://")

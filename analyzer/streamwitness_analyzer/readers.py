@@ -7,10 +7,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, Final, Protocol
 
-from .config import DatabaseNameError
+from .config import DatabaseNameError, is_missing
 
 _TIMEOUT: Final = 30
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -119,7 +118,7 @@ class DatabaseReader:
                 f"--database needs {error.name}, which the extra 'analyzer' brings: pip install '.[analyzer]' in a "
                 "checkout; with --server URL nothing more is needed"
             ) from error
-        if "://" not in name and not Path(name).expanduser().is_file():
+        if is_missing(name):
             raise ReadFailed(f"there is no database file {name!r}")
         try:
             self._store = Store(name)

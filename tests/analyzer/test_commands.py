@@ -271,3 +271,14 @@ def test_a_time_that_cannot_be_understood_changes_nothing(
     """Exit status 1, with the option and what to give instead."""
     assert main([command, "--database", file, option, "soon"]) == 1
     assert f"{option} is 'soon'; give an age (30s, 15m, 2h, 7d)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "option"), [("prune", "--older-than"), ("rejudge", "--since")])
+def test_a_misspelt_database_is_not_made(
+    tmp_path: Path, command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To change what is not there would say that all is done."""
+    missing = tmp_path / "none.db"
+    assert main([command, "--database", str(missing), option, "1d"]) == 1
+    assert f"streamwitness {command}: there is no database file" in capsys.readouterr().err
+    assert not missing.exists()
