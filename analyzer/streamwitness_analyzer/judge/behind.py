@@ -1,7 +1,7 @@
 """What a gateway sent behind the end of its answer, where no reader looks: output, or a finish once more.
 
 Such events are not among the judged ones. They accuse the gateway only where the upstream response that feeds the
-answer is held whole and had nothing behind its end, and no other one ended (docs/design.md §7.2).
+answer had nothing behind its end, as its last row shows, and no other one ended (docs/design.md §7.2).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def behind_the_end(legs: Sequence[Record], leg: Record, egress: Record) -> list[
     Where another answer begins there (a role), or another response brought content, what is new may be of that.
     """
     others = [other for other in legs if other is not leg]
-    if leg.held != "full" or unread(leg) or stopped_within_an_event(leg) or any(map(_ended, others)):
+    if unread(leg) or stopped_within_an_event(leg) or any(map(_ended, others)):
         return []
     late, again = _late(leg, egress)
     fresh = [row for row in late if row.position not in again]

@@ -139,7 +139,7 @@ def _has_no_place(rest: Sequence[Change], crossing: Crossing) -> bool:
     """Whether the one event too many stands where no longer one is missing, however the others are matched."""
     before, after = crossing.before, crossing.after
     values = [value for change in rest for value, _ in change.values]
-    single = sum(change.count for change in rest) == 1 and rest[0].kind in _SURPLUS and len(values) == 1
+    single = len(values) == 1 and rest[0].kind in _SURPLUS
     if not (crossing.peer and single and before.whole and after.whole):
         return False
     ahead, behind = _taken(after.values, before.values), _taken(after.values[::-1], before.values[::-1])

@@ -87,7 +87,8 @@ def _named_apart(other: Record, crossing: Crossing) -> bool:
 def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:
     """Whether something new at the very beginning may be of an attempt that broke, alone or joined to what replaces it.
 
-    Who goes on with another response has sent all that he sends of the first one by then: an event of it, or a run.
+    Who goes on with another response has sent all that he sends of the first one by then. A lone piece of it is known
+    by its digest (`spliced`); of a run only the size is known.
     """
     verbatim = crossing.verbatim
     kept = next((row.position for row in verbatim.after if row.writing in verbatim.read), -1)
@@ -96,8 +97,7 @@ def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:
         return True
     sizes = {*(row.content for row in new), sum(row.content for row in new)}
     beside = {row.content - other.content for row in new for other in verbatim.gone}
-    said = {row.said for row in theirs} & {row.said for row in new}
-    return bool(said) or any(_is_run(size, theirs, 2) for size in sizes) or any(_is_run(s, theirs, 1) for s in beside)
+    return any(_is_run(size, theirs, 2) for size in sizes) or any(_is_run(size, theirs, 1) for size in beside)
 
 
 def _is_run(size: int, theirs: Sequence[Row], least: int) -> bool:

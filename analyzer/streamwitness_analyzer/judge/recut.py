@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from streamwitness.semconv import FINISH
-
 from .behind import behind_the_end
 from .change import LOSSES, Change, Hop, Proof
 from .crossing import Crossing, Made, unproven
 from .envelope import lost_finish, made_up_finish
-from .parts import all_slots, first_difference, may_go_on_behind_terminal, parts_of, same_slots
+from .parts import all_slots, first_difference, may_go_on_behind_terminal, same_slots
 from .view import View
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
@@ -41,17 +39,13 @@ def same_content(crossing: Crossing) -> Made | None:
 
 
 def doubled_or_displaced(crossing: Crossing) -> bool:
-    """Whether all events of the answer are as they were written, only that some stand elsewhere or a finish came twice.
+    """Whether all events of the answer are as they were written, only that some stand elsewhere or came twice.
 
-    Then nothing was cut otherwise. An event without content may be sent again to keep a connection alive.
+    Then nothing was cut otherwise; what came twice without changing the content is a finish.
     """
-    changes, after = crossing.proper, crossing.after
-    if not changes or any(change.kind not in ("duplicate", "reorder") for change in changes):
-        return False
-    again = {value for change in changes if change.kind == "duplicate" for value, _ in change.values}
-    parts = parts_of(crossing.egress)
-    masks = [parts.get(p or 0, 0) for p, v in zip(after.positions, after.values, strict=True) if v in again]
-    return crossing.verbatim.whole and all(mask & FINISH for mask in masks)
+    changes = crossing.proper
+    only = bool(changes) and all(change.kind in ("duplicate", "reorder") for change in changes)
+    return only and crossing.verbatim.whole
 
 
 def cut_otherwise(crossing: Crossing) -> Made | None:

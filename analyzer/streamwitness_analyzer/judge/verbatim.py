@@ -36,8 +36,7 @@ class Row:
     content: int
     size: int
     """Bytes on the wire, without the number that the gateway put in."""
-    said: int | None
-    """Digest of what it says; None where it is not judged."""
+    judged: bool
 
 
 def rows_of(record: Record, *, numbered: bool = False) -> Iterator[Row]:
@@ -55,8 +54,7 @@ def rows_of(record: Record, *, numbered: bool = False) -> Iterator[Row]:
             size = sizes[i] - (_size_of_stamp(record, at) if inside else 0)
             writing = (semantic[i], parts[i], size) if numbered else (payload[i],)
             known = MISSING not in (payload[i], sizes[i])
-            said = semantic[i] if semantic[i] != MISSING else None
-            yield Row(at, writing if known else None, parts[i], content[i], size, said)
+            yield Row(at, writing if known else None, parts[i], content[i], size, semantic[i] != MISSING)
 
 
 def _size_of_stamp(record: Record, position: int) -> int:
@@ -89,7 +87,7 @@ class Verbatim:
 
     def of(self, record: Record) -> tuple[Row, ...]:
         """The judged events of any record, to be compared with these."""
-        return tuple(row for row in rows_of(record, numbered=self.numbered) if row.said is not None)
+        return tuple(row for row in rows_of(record, numbered=self.numbered) if row.judged)
 
     @cached_property
     def read(self) -> frozenset[Writing]:

@@ -49,8 +49,10 @@ def test_numbers_within_the_events_do_not_hide_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "count"), [([*ANSWER, *said("More.")], 1), ([*TEXT[:5], DONE, *TEXT[5:], FINISH], 3)],
-    ids=["one more", "the end too early"],
+    ("sent", "count"), [
+        ([*ANSWER, *said("More.")], 1), ([*TEXT[:5], DONE, *TEXT[5:], FINISH], 3), ([*TEXT, DONE, FINISH], 1)
+    ],
+    ids=["one more", "the end too early", "before the finish"],
 )  # fmt: skip
 def test_output_behind_the_end(sent: list[bytes], count: int) -> None:
     """It is told once, and not as a loss before the end besides."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from bench.truth.loss import LOSSES, with_summaries
 from bench.truth.model import words
 from streamwitness.semconv import EDITED, ERROR, FINISH, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge import chat
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
-from tests.analyzer.judge.simulate import lose
 
 ANSWER = answer(range(1, 21))
 READ = How("ingress", leg=0)
@@ -124,8 +124,20 @@ WORDS = ("The ", "quick ", "brown ", "fox ", "jumped ", "over ", "dogs.")
         (("The ", "quick ", "brown ", "fox ", "jump ", "over ", "dogs."), []),
         (("The ", "fox ", "quick ", "brown ", "fox ", "over ", "dogs.", "fox "), []),
         (("The ", "brown ", "quick ", "fox ", "over ", "dogs."), [("reorder", ["gateway"], 1)]),
+        (("The ", "quick ", "over ", "jumped ", "over ", "dogs."), []),
+        (("The ", "quick ", "brown ", "jumped ", "over ", "jumped ", "dogs."), [("duplicate", ["gateway"], 1)]),
     ],
-    ids=["where one is missing", "elsewhere", "at first", "put in elsewhere", "a part of it", "two of them", "moved"],
+    ids=[
+        "where one is missing",
+        "elsewhere",
+        "at first",
+        "put in elsewhere",
+        "a part of it",
+        "two of them",
+        "moved",
+        "where two are missing",
+        "where a shorter one is",
+    ],
 )
 def test_one_too_many_is_a_part_of_another_only_where_that_one_is_missing(
     words: tuple[str, ...], findings: list[tuple[Any, ...]], stamp: bool
@@ -286,5 +298,7 @@ def test_who_does_what_he_says_is_never_accused(kind: str, does: Callable[[Rando
         upstream = How("ingress", rng.choice(("eof", "eof", "cancelled")), leg=0)
         whole = path(read, sent if gone is None else gone, None, cuts=partial(random_cuts, rng),
                      egress=out, ingress=upstream)  # fmt: skip
-        verdict = judge(lose(rng, whole), settled=True)
+        verdict = judge(
+            LOSSES[rng.choice(("none", "10 %", "30 % in bursts"))](rng, with_summaries(whole)), settled=True
+        )
         assert verdict["findings"] == [], f"{kind} {seed}"

@@ -86,17 +86,24 @@ def test_an_attempt_of_which_the_answer_shows_nothing_explains_nothing(
         ([*SECOND[:3], *said("[safe] "), *SECOND[3:]], [*said("[safe] ", name="first"), *ends("first")], "eof"),
         ([*SECOND[:3], *said("red "), *SECOND[4:]], said("I ", "may ", "not "), "reset"),
         ([*said("I ", name="first"), *SECOND[1:]], OTHERS, "reset"),
-        (said("red ", *WORDS[3:]), OTHERS, "reset"),
+        ([*SECOND[:4], *said("hopped ", "past ", "cats."), *ends()], OTHERS, "reset"),
+        ([*SECOND[:3], *said("red "), *SECOND[3:]], [*said("safe ", name="first"), *ends("first")], "eof"),
     ],
     ids=[
         "a piece of the first one's in front", "a run of them",
         "joined to what replaces it", "pieces of it joined", "a side call's words",
         "one response id", "goes on with the second", "mostly written anew",
+        "beside a side call",
     ],
 )  # fmt: skip
 def test_what_an_attempt_may_have_brought_accuses_nobody(sent: list[bytes], first: list[bytes], end: str) -> None:
     """A gateway that goes on where an upstream broke has sent, by then, what it sends of it."""
     assert found(failed_over(sent, first, end)) == []
+
+
+def test_an_attempt_of_the_same_id_explains_no_loss() -> None:
+    """All that was sent is the second one's, byte for byte."""
+    assert found(failed_over([*SECOND[:3], *SECOND[4:]], said("I ", "may ", "not "))) == [LOST]
 
 
 @pytest.mark.parametrize("point", ["ingress", "egress"])
@@ -144,6 +151,12 @@ def test_a_call_that_may_be_written_otherwise(read: list[bytes], sent: list[byte
     many = said(*WORDS)
     blocks = gateway([*many, *sent, *ends(finish="tool_calls")], Leg([*many, *read, *ends(finish="tool_calls")]))
     assert found(blocks) == []
+
+
+def test_a_call_of_which_little_is_as_it_was() -> None:
+    """Two of its pieces came through; but who changes so much writes his own way."""
+    sent = [*CALL[:3], *called('"weeks": ', "0.42}")[1:], *ends(finish="tool_calls")]
+    assert found(gateway(sent, Leg([*CALL, *ends(finish="tool_calls")]))) == []
 
 
 def test_a_text_that_changed_place_with_a_call() -> None:
