@@ -24,6 +24,8 @@ _UNREADABLE: Final = Reading(sc.MALFORMED)
 _NO_LEG: Final = (sc.MISSING, sc.MISSING)
 _RARE: Final = sc.TERMINAL | sc.ERROR | sc.MALFORMED
 _OPAQUE: Final = sc.OTHER | sc.MALFORMED
+_ANYBODYS: Final = _OPAQUE | sc.TERMINAL | sc.PING
+"""What an event of any format may be taken for."""
 _AFTER_TERMINAL: Final[dict[str, str]] = {
     **dict.fromkeys(("reset", "protocol_error", "cancelled", "timeout", "abandoned", "unknown"), "stopped_at_terminal"),
     **dict.fromkeys(("disconnected", "shutdown"), "eof"),
@@ -88,6 +90,7 @@ class BodyObserver:
         "_framer",
         "_framing",
         "_held",
+        "_known_format",
         "_noise",
         "_noted",
         "_path",
@@ -145,7 +148,7 @@ class BodyObserver:
             self._take(profile(named))
         self._noted: list[Event] = []
         self._held = self._comments = self._reads = self._noise = 0
-        self._broken = False
+        self._broken = self._known_format = False
 
     def feed(self, piece: bytes | bytearray | memoryview, now: int | None = None) -> None:
         """Observe a piece of the (content-decoded) body, which came at `now` (ns; None: just now)."""
@@ -205,8 +208,13 @@ class BodyObserver:
             faults.fault(f"observer.{self.recorder.point}", error)
 
     def _complete(self) -> bool | None:
-        """Whether the answer is complete; None where that is not known. The rest of one says nothing against it."""
+        """Whether the answer is complete; None where that is not known. The rest of one says nothing against it.
+
+        A body of words, of which no event was one of the format, is of another format.
+        """
         complete = self.profile.complete if self.profile is not None else None
+        if self._noise and not (self.judged or self._known_format):
+            return complete or None
         if self.rest is None or complete:
             return complete
         return True if self.rest() else None
@@ -257,6 +265,7 @@ class BodyObserver:
         parts, terminal = reading.parts, self.terminal
         self.judged += bool(reading.pieces) and not terminal
         self.opaque += is_opaque(reading)
+        self._known_format = self._known_format or bool(parts & ~_ANYBODYS)
         self.oversize = self.oversize or fault == "oversize"
         if parts & sc.ERROR:
             self.error = reading

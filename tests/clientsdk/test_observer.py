@@ -181,3 +181,20 @@ def test_an_event_that_only_lenient_readers_decode_says_so(text: bytes, odd: boo
     assert columns["semantic"][-2] != sc.MISSING
     assert "result" not in columns
     assert block.extra.get(sc.UPSTREAM_NOISE) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "complete"),
+    [
+        (b"data: one\n\ndata: {x\n\n", None),
+        (b"data: one\n\ndata: [DONE]\n\n", None),
+        (b"data: {x\n\n", False),
+        (BEGUN + b"data: one\n\n", False),
+        (BODY[:80] + b"data: one\n\n", False),
+    ],
+    ids=["words", "words and a terminator", "a broken object", "words behind output", "words behind a role"],
+)
+def test_a_body_of_words_has_no_known_end(body: bytes, complete: bool | None) -> None:
+    """No event of it was one of the format: whether it is whole, its rule does not tell."""
+    (block,) = observe([body])
+    assert block.complete is complete

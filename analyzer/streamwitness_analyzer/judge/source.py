@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from streamwitness.semconv import (
     ERROR,
+    PARTS,
     PROVIDER_NAME,
     REASONING,
     REFUSAL,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 UNDECODABLE: Final = "what they hold cannot be decoded"
 UNPLACED: Final = "they belong to a part of the answer that was never begun"
 _OUTPUT: Final = TEXT | REASONING | REFUSAL | TOOL_START | TOOL_ARGS
+_OF_THE_FORMAT: Final = tuple(name for name in PARTS if name not in ("terminal", "ping", "other", "malformed"))
 _PROOF: Final = Proof("by_itself")
 _NOTES: Final = {
     "malformed": UNPLACED,
@@ -93,11 +95,16 @@ def _feeds(path: Path) -> bool:
 
 
 def _undecodable(record: Record, odd: Sequence[_Odd]) -> Change | None:
-    """Events that nobody can read; those too long for our own reader are none, nor are mere words between events."""
+    """Events that nobody can read; those too long for our own reader are none, nor are mere words between events.
+
+    How many are such words the closing block tells. Where all of it is words, it is another format.
+    """
+    if not record.closed:
+        return None
     places = [at for at, result, parts, _ in odd if result == "malformed" and not parts & ERROR]
     noise = record.told(UPSTREAM_NOISE)
     count = len(places) - (noise if isinstance(noise, int) else 0)
-    if count <= 0:
+    if count <= 0 or (noise and not any(record.part(name) for name in _OF_THE_FORMAT)):
         return None
     return _change("malformed", count, record.held == "full", (places[0], places[-1]), len(places), UNDECODABLE)
 

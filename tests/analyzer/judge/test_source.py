@@ -12,6 +12,7 @@ import pytest
 from streamwitness import rows
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import (
+    MALFORMED,
     MISFRAMED,
     OBSERVER_FAULT,
     OTHER,
@@ -214,6 +215,32 @@ def test_order_that_costs_no_output_is_a_note() -> None:
 def test_where_the_beginning_was_not_seen_nothing_is_judged() -> None:
     """It may be the rest of a message."""
     assert told(through(blocks(start=False, stop=True, begun=False), **MESSAGES)) == []
+
+
+PIECES = ["Here: ", "{", '"a"', ": ", "[1, ", "]", "}", " and ", '{"b": 1}', "{x"]
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_body_of_words_is_of_another_format(done: bool) -> None:
+    """Small servers send bare pieces of text; one that looks like a broken object is the answer's, and all came."""
+    body = [*(f"data: {piece}\n\n".encode() for piece in PIECES), *([ANSWER[-1]] if done else [])]
+    verdict = through(body, parser=None, announced=("wire",))
+    assert (told(verdict), verdict["ending"]["class"]) == ([], "completed")
+
+
+@pytest.mark.parametrize("known", [chunk({"role": "assistant"}), chunk({"content": "a"}), chunk({}, finish="stop")])
+def test_a_single_event_of_the_format_makes_it_this_one(known: bytes) -> None:
+    """Then an object that is broken is broken, whatever words stand beside it."""
+    body = [known, b"data: ping\n\n", GLUED, ANSWER[-1]]
+    assert told(through(body)) == [("malformed", ("source",), "certain", 1, (1, 2))]
+
+
+def test_how_many_are_words_is_told_at_the_end() -> None:
+    """Where the closing block is lost, what cannot be read may all be words."""
+    events = [*answer(range(1, 9), finish=False, done=False), Event(parts=MALFORMED, result="malformed"), Event(10)]
+    made = How("wire", extra=((UPSTREAM_NOISE, 1),)).blocks(events, (9,))
+    assert told(judge(made, settled=True)) == []
+    assert told(judge(made[:1], settled=True)) == []
 
 
 # --------------------------------------------------------------------------- who is accused
