@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, MALFORMED, ROLE, TERMINAL, TEXT
+from streamwitness.semconv import ERROR, FINISH, MALFORMED, RESPONSE_ID, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 
@@ -36,6 +36,8 @@ def attempts(legs: Sequence[How], read: Sequence[Sequence[Event]], sent: Sequenc
     return out
 
 
+FAILED = answer([901, 902, 903])[:-2]
+NAMED = (((RESPONSE_ID, "first"),), ((RESPONSE_ID, "second"),))
 FIRST, SECOND = How("ingress", leg=0), How("ingress", leg=1)
 
 
@@ -230,6 +232,17 @@ def test_the_feeding_attempt_can_accuse_the_gateway() -> None:
     read = (answer([901, 902, 903])[:-2], ANSWER)
     verdict = judge(attempts((FIRST, SECOND), read, [*ANSWER[:7], *ANSWER[8:]]), settled=True)
     assert told(verdict) == [("gap", ["gateway"], 1, (7, 7))]
+
+
+def test_lost_rows_may_be_what_an_attempt_brought() -> None:
+    """The gateway went on where the first broke, and of the answer its first block is lost."""
+    first, second = How("ingress", leg=0, extra=NAMED[0]), How("ingress", leg=1, extra=NAMED[1])
+    sent = path(None, [*FAILED[:4], *ANSWER[1:]], None, cuts=lambda _: [4],
+                egress=How("egress", legs=LEGS, expected=("ingress",), extra=NAMED[1]))  # fmt: skip
+    blocks = [*sent, *first.blocks(FAILED), *second.blocks(ANSWER)]
+    assert judge(blocks, settled=True)["findings"] == []
+    lost = [block for block in blocks if not (block.point == "egress" and block.index == 0)]
+    assert judge(lost, settled=True)["findings"] == []
 
 
 def test_attempts_with_the_same_words_leave_a_difference_unproven() -> None:
