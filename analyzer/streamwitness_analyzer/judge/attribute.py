@@ -25,6 +25,8 @@ from .view import View
 
 Confidence = Literal["certain", "narrowed", "inconsistent"]
 _NOBODY: Final[tuple[Component, ...]] = ()
+_NO_OUTPUT: Final = ("role", "usage", "terminal", "error", "other", "malformed")
+"""Parts that are not compared, and whose loss is one all the same; a ping says nothing."""
 _SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
@@ -146,15 +148,25 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
             continue
         peer = two.peer and (one.peer or one.after.closing is None)
         around = judge_handed_on(one.before, two.after, peer=peer)
-        if (
-            around.status == "intact" and peer and one.before.part("error") <= two.after.part("error")
-        ):  # else proven only as far as was read
+        if around.status == "intact" and peer and _all_came(one, two):  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]
         if around.changes:
             out[i : i + 2] = [replace(one, bridged=True), replace(two, bridged=True)]
     return out, faults
+
+
+def _all_came(one: Step, two: Step) -> bool:
+    """Whether what is no output, and so not compared, came as well: of the network nobody else tells that it did.
+
+    A terminator came where it was read to, whether or not it was handed on.
+    """
+    before, after = one.before, two.after
+    short = {name for name in _NO_OUTPUT if before.part(name) > after.part(name)}
+    if after.end == "stopped_at_terminal":
+        short.discard("terminal")
+    return not short if one.hop.status != "intact" else "error" not in short
 
 
 def _comparable(before: Record, after: Record) -> bool:

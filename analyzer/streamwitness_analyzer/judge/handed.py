@@ -25,6 +25,10 @@ from .records import Record
 from .view import View
 
 _END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
+_BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
+_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+_DIFFERS: Final = "the content differs, and was cut into other events"
+_FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
 _OTHER_FINISH: Final = "why it ended came out as something else"
 _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
 
@@ -39,6 +43,8 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
         return hop
     if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
         return same
+    if before.point == "egress" and may_go_on_behind_terminal(before):
+        return Hop("unproven", prefix=hop.prefix, reason=_BEHIND)
     more = any(change.kind not in LOSSES for change in hop.changes)
     if more and stopped_within_an_event(before):
         reason = "the body ended without a blank line; the parser may have read on to there"
@@ -46,7 +52,26 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     told = peer and _whole_content_told(before) and _whole_content_told(after)
     if not after.delivers and not told and (more or _new_pieces(a, b)):
         return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
-    return hop
+    return hop if after.delivers or not _cut_anew(hop) else _as_a_whole(hop, before, after)
+
+
+def _cut_anew(hop: Hop) -> bool:
+    """Whether new pieces came where others are missing."""
+    kinds = {change.kind for change in hop.changes}
+    return bool(kinds & _NEW) and bool(kinds & LOSSES)
+
+
+def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
+    """The fault of a parser that cuts the content anew: that it differs, or how it ends, but never piece by piece."""
+    if same_slots(before, after):
+        places = positions_with(before, FINISH)
+        lost = before.part("finish") > after.part("finish")
+        span = (places[0], places[-1]) if places else (0, before.events - 1)
+        change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
+        return faulty([change], Proof("envelope"), prefix=hop.prefix)
+    spans = [change.span for change in hop.changes if change.side == "before"]
+    span = (min(low for low, _ in spans), max(high for _, high in spans))
+    return faulty([Change("altered", 1, False, "before", span, span, note=_DIFFERS)], Proof("by_content"))
 
 
 def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
@@ -101,7 +126,7 @@ def _ended_otherwise(before: Record, after: Record) -> bool:
 
 def _new_pieces(a: View, b: View) -> bool:
     """Whether pieces may have been handed on that were not read as such."""
-    return not (a.digests and b.digests and b.whole and set(b.values) <= set(a.values))
+    return not (a.digests and b.digests and b.whole and b.counts <= a.counts)
 
 
 def _whole_content_told(record: Record) -> bool:

@@ -34,6 +34,7 @@ _PARTS: Final = {
 """Kind of slot → the parts of events that carry it."""
 _TAKEN: Final = frozenset(("ok", "applied"))
 _SILENT: Final = "the text that the application kept is not the one that it was given, and it reported no event"
+_UNREAD: Final = "the text that the application kept is not the one that is known to have been given to it"
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
@@ -43,7 +44,7 @@ _Told = dict[str, tuple[str, int]]
 def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
     """The hop A → B, judged by its reports, beside what the application shows of its result."""
     kept = slots_of(b)
-    if not kept or not (peer and a.closed and b.closed and all_slots(a)) or unread(a):
+    if not kept or not (peer and a.closed and b.closed and all_slots(a)):
         return named
     given = slots_of(a)
     kept = _paired(given, kept)
@@ -54,6 +55,8 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
         return replace(named, hop=Hop("unproven", reason=_SILENT))
     if named.hop.status == "faulty":
         return named  # which is why
+    if unread(a):
+        return replace(named, hop=Hop("unproven", reason=_UNREAD, unread=named.hop.unread))
     if not _took_all(named, a, b, different):
         return replace(named, hop=Hop("unproven", reason=_LEFT_OUT, unread=named.hop.unread))
     change = Change("misapplied", len(different), True, "before", *_where(a, b, different), note=_sizes(different))

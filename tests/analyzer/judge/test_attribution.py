@@ -82,11 +82,23 @@ def test_an_intact_neighbour_makes_certain() -> None:
     assert told([*egress, wire[0], wire[2], parsed[0]]) == [("gap_or_late", ["parser"], "certain")]
 
 
-def test_unproven_hops_with_intact_points_around_are_proven() -> None:
-    """Rule 9, the other way: what was sent was handed on, whatever the wire's record lacks."""
-    blocks = [b for b in three(ANSWER, ANSWER, handed_on(ANSWER)) if not (b.point == "wire" and b.final)]
-    verdict = judge(blocks, settled=True)
-    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+@pytest.mark.parametrize(
+    ("end", "integrity"), [("stopped_at_terminal", "intact"), ("eof", "unproven")], ids=["read to it", "to some end"]
+)
+def test_unproven_hops_with_intact_points_around_are_proven(end: str, integrity: str) -> None:
+    """Rule 10, the other way: what was sent was handed on; but that a terminator came, only who read to it knows."""
+    parsed = How("parsed", end=end, delivers=DELIVERED_BY_SDK)
+    blocks = path(None, ANSWER, ANSWER, handed_on(ANSWER), cuts=lambda n: [10], parsed=parsed)
+    verdict = judge([b for b in blocks if not (b.point == "wire" and b.final)], settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == (integrity, [])
+
+
+def test_around_an_unproven_hop_nobody_is_accused_of_what_came_behind_the_terminator() -> None:
+    """A gateway that put it before the last texts: readers stop there."""
+    early = [*ANSWER[:-4], ANSWER[-1], *ANSWER[-4:-1]]
+    parsed = How("parsed", end="stopped_at_terminal", delivers=DELIVERED_BY_SDK)
+    blocks = path(None, early, early, handed_on(early[:-3]), cuts=lambda n: [10], parsed=parsed)
+    assert told([b for b in blocks if not (b.point == "wire" and b.final)]) == []
 
 
 def test_seen_missing_and_seen_again_accuses_nobody() -> None:
@@ -225,3 +237,37 @@ def test_another_clients_record_does_not_stand_in_for_a_lost_one() -> None:
     other = How("parsed", witness="d" * 16, expected=announced).blocks(handed_on(ANSWER))
     verdict = judge([*both, *other], settled=True)
     assert (verdict["integrity"], verdict["telemetry"]["missing_points"]) == ("unproven", ["wire"])
+
+
+def test_what_a_gateway_sent_behind_its_terminator_no_parser_lost() -> None:
+    """Also where nothing of the wire is held."""
+    early = [*ANSWER[:-4], ANSWER[-1], *ANSWER[-4:-1]]
+    parsed = How("parsed", end="stopped_at_terminal", delivers=DELIVERED_BY_SDK)
+    assert told(path(None, early, None, handed_on(early[:-3]), parsed=parsed)) == []
+
+
+def test_of_a_parser_that_cuts_the_content_anew_no_pieces_are_counted() -> None:
+    """It lost one piece of what it joined: that the content differs is all that is known."""
+    joined = [*handed_on(ANSWER)[:4], Event(900), *handed_on(ANSWER)[7:]]
+    parsed = How("parsed", slots=("0/text/0 000000aa 57",), delivers=0)
+    verdict = judge(path(None, None, ANSWER, joined, wire=How("wire", slots=SLOTS), parsed=parsed), settled=True)
+    assert [(f["kind"], f["count"], f["exact"], f["suspects"]) for f in verdict["findings"]] == [
+        ("altered", 1, False, ["parser"])
+    ]
+
+
+def test_a_finish_lost_by_a_parser_that_cuts_the_content_anew() -> None:
+    """The content is the same, and an answer that finished does so no more."""
+    joined = [*ANSWER[:4], Event(900), *ANSWER[6:-2], Event(FINISHED, FINISH)]
+    sent = [*ANSWER[:-2], Event(FINISHED, FINISH), *ANSWER[-2:]]
+    verdict = parsed_as(sent, joined)
+    assert [(f["kind"], f["count"], f["suspects"]) for f in verdict["findings"]] == [("gap", 1, ["parser"])]
+
+
+def test_pieces_that_are_there_more_often_than_is_known_are_new_ones() -> None:
+    """A parser that nobody described joined two pieces to one that also stands elsewhere; the end of A is not held."""
+    sent = answer([1, 2, 3, 4, 5, 5, 6, 7])
+    handed = [Event(parts=ANSWER[0].parts), *(Event(w) for w in (1, 2, 2, 5, 5, 6, 7)), Event(FINISHED, FINISH)]
+    parsed = How("parsed", slots=SLOTS, delivers=0)
+    blocks = path(None, None, sent, handed, wire=How("wire", slots=SLOTS), parsed=parsed, cuts=lambda n: [n - 1])
+    assert told([b for b in blocks if not (b.point == "wire" and b.final)]) == []

@@ -10,7 +10,7 @@ import pytest
 
 from streamwitness.semconv import MISSING, REASONING, TEXT, TOOL_ARGS, TOOL_START
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 21))
 PARSED = handed_on(ANSWER)
@@ -53,6 +53,18 @@ def test_another_text_of_events_that_were_all_applied() -> None:
     )
     assert "text: 60 bytes given, 58 kept" in verdict["findings"][0]["evidence"]["seen"]
     assert (verdict["integrity"], verdict["ending"]["class"]) == ("damaged", "completed")
+
+
+@pytest.mark.parametrize("shown", [GIVEN, OTHER])
+def test_another_text_is_no_intact_one_where_the_rows_before_are_lost(shown: tuple[str, ...]) -> None:
+    """The closing blocks tell the texts; what stands behind the terminator of what was given, lost rows hide."""
+    parsed = How("parsed", slots=GIVEN)
+    blocks = path(
+        None, None, ANSWER, ANSWER, used(ANSWER), parsed=parsed, applied=How("applied", of="parsed", slots=shown)
+    )
+    held = [summary(block) if block.point == "parsed" else block for block in blocks]
+    verdict = judge(held, settled=True)
+    assert (verdict["findings"], verdict["integrity"]) == ([], "intact" if shown == GIVEN else "unproven")
 
 
 def test_the_same_text() -> None:
