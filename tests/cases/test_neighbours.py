@@ -230,8 +230,8 @@ def test_an_error_event_after_any_number_of_events(n: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 3, 5])
 def test_a_terminator_without_a_finish(n: int) -> None:
-    """With the record of gateway in it is the source's; without it, it only ended early."""
+    """With the record of gateway in it is the source's; without it, nobody's that is known."""
     reads = [*ANSWER[:n], DONE]
     assert said(verdict(reads)) == ("protocol_violation", "intact", [])
     alone = Stream().play(Play(reads, parsers.proper())).verdict()
-    assert (alone["ending"]["class"], alone["ending"]["by"]) == ("upstream_truncated", None)
+    assert (alone["ending"]["class"], alone["ending"]["by"]) == ("protocol_violation", None)
