@@ -1,4 +1,4 @@
-"""What a client's process may do with a stream, and how it may end; `python -m … NAME URL` does one of them."""
+"""What a client's process may do with a stream, and how it may end: as a program, `NAME URL` does one of them."""
 
 from __future__ import annotations
 

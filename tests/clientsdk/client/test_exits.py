@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.clientsdk.client.raw_server import BODY, RawServer, cut, event, stream, wait_for_client
-from tests.clientsdk.export.receiver import WAIT, Receiver
+from tests.clientsdk.export.receiver import Receiver
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,17 +37,47 @@ WAYS = {
 """Function of exits.py → what the server answers, the exit status, and the ends of the closing blocks."""
 
 
+LOADED = """
+import json, os, runpy, sys
+import httpx, openai
+for line in sys.stdin:
+    way, url, environ = json.loads(line)
+    if (child := os.fork()) == 0:
+        os.environ.update(environ)
+        sys.argv = ["exits", way, url]
+        runpy.run_module("tests.clientsdk.client.exits", run_name="__main__")
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Forks into a process for each way, which ends as any other does; of ours nothing is loaded before."""
+
+Run = Callable[[str, str, dict[str, str]], int]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """Run a way in a process of its own; its exit status."""
+    command = [sys.executable, "-c", LOADED]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as loaded:
+        assert loaded.stdin is not None
+        assert loaded.stdout is not None
+        asking, answers = loaded.stdin, loaded.stdout
+
+        def ask(way: str, url: str, environ: dict[str, str]) -> int:
+            asking.write(json.dumps([way, url, environ]) + "\n")
+            asking.flush()
+            return int(answers.readline())
+
+        yield ask
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_each_point_has_one_closing_block(way: str) -> None:
+def test_each_point_has_one_closing_block(run: Run, way: str) -> None:
     """However the process ends, and whatever its exit status: as often as it read streams, and no end twice."""
     answer, status, ends = WAYS[way]
     with Receiver() as receiver, RawServer(answer) as server:
-        command = [sys.executable, "-m", "tests.clientsdk.client.exits", way, server.url]
-        environ = {**os.environ, "STREAMWITNESS_ENDPOINT": receiver.endpoint, "NO_PROXY": "*"}
-        done = subprocess.run(
-            command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=4 * WAIT, check=False
-        )
-    assert done.returncode == status, done.stderr
+        ended = run(way, server.url, {"STREAMWITNESS_ENDPOINT": receiver.endpoint, "NO_PROXY": "*"})
+    assert ended == status
     found = [block for block in receiver.blocks() if block.final and not block.summary]
     assert Counter(block.end for block in found) == ends
     assert len({block.recorder for block in found}) == len(found)
