@@ -5,6 +5,7 @@ Every one reads one answer through the network, and stops early where the scenar
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -75,6 +76,7 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
             notes.ends.add("client.timeout")
     finally:
         notes.left.set()
+        notes.left_at = asyncio.get_running_loop().time()
 
 
 _ONE_TRACE: Final = NonRecordingSpan(SpanContext(1 << 100, 1 << 50, is_remote=False))

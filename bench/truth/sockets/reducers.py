@@ -8,7 +8,7 @@ from typing import Any
 from bench.truth.labels import Deed
 from streamwitness.client.applying import Applied
 
-from .acts import token
+from .acts import CONTENT, token
 from .faults import KEPT, Injector, generic
 from .readers import acts_of_object
 from .scenario import Notebook, place
@@ -37,6 +37,9 @@ class Reducer:
         self._came: list[tuple[str, frozenset[str]]] = []
         self._went: list[str] = []
         self._applied: set[str] = set()
+        self._given: Texts = {}
+        self._right = False
+        """The text that is shown is known to be the one that was given, and there is nothing else."""
         self.kept: Texts = {}
         """The texts of the answer, by choice."""
         self.events: list[Any] = []
@@ -53,6 +56,7 @@ class Reducer:
         self._notes.taken += 1
         if not self._notes.scenario.faults:
             self.events.append(event)
+        self._take(event, self._given)
         self._came.append((f"event {position}", self._kinds(event)))
         if self._injector is not None:
             for item in self._injector.feed((position, event)):
@@ -65,8 +69,13 @@ class Reducer:
     def finish(self) -> None:
         """The stream is over, or it is left: note what carries something of a kind that it takes up at all.
 
-        And what it took up more than once, or out of order, whatever that is.
+        And what it took up more than once, or out of order, whatever that is. Where its result is right, and shown,
+        nothing was done to it that matters.
         """
+        if self._right:
+            self._notes.came("reducer", [name for name, _ in self._came])
+            self._notes.went("reducer", [name for name, _ in self._came])
+            return
         used = frozenset[str]().union(*(kinds for name, kinds in self._came if name in self._applied))
         odd = {name for name, times in Counter(self._went).items() if times > 1}
         if [name for name in self._went if name in self._applied] != [n for n, _ in self._came if n in self._applied]:
@@ -86,6 +95,8 @@ class Reducer:
     def _show(self, answer: Applied) -> None:
         """Show what was kept as the result; a defective one shows something else."""
         how = self._fault.how if self._fault is not None else ""
+        content = frozenset[str]().union(*(kinds for _, kinds in self._came)) & CONTENT
+        self._right = self.kept == self._given and content <= {"text"} and how not in KEPT
         other = self._notes.neighbour.reducer.kept if how == "screen" and self._notes.neighbour is not None else {}
         for choice, text in self.kept.items():
             shown = other.get(0, "") if how == "screen" else text[:-1] if how == "garble" else text
@@ -95,15 +106,15 @@ class Reducer:
                 self._notes.came("reducer", [f"what is kept of {choice}"])
                 self._notes.went("reducer", [f"something else is kept of {choice}"])
 
-    def _take(self, event: Any) -> None:
+    def _take(self, event: Any, texts: Texts) -> None:
         for act in acts_of_object(self._notes.scenario.out, plain(event)):
             if act.kind == "text":
-                self.kept[act.choice] = self.kept.get(act.choice, "") + act.text
+                texts[act.choice] = texts.get(act.choice, "") + act.text
 
     def _apply(self, position: int, event: Any) -> None:
         self._went.append(f"event {position}")
         self._applied.add(f"event {position}")
-        self._take(event)
+        self._take(event, self.kept)
         if self._answer is not None:
             with self._answer.event(event):
                 pass
@@ -135,7 +146,7 @@ class Reducer:
         foreign = next(event for event in neighbour.reducer.events if self._kinds(event))
         self._notes.did(Deed("reducer", "foreign", (position,)))
         self._went.append("an event of another stream")
-        self._take(foreign)
+        self._take(foreign, self.kept)
         with self._answer.event(foreign):
             pass
 

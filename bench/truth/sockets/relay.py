@@ -23,6 +23,8 @@ from .upstream import altered
 from .works import honest, invented
 from .writers import dumps
 
+_STOOD_STILL_SECONDS: Final = 0.7
+"""A loop that hears so late of what happened in itself was kept from running."""
 NARROW: Final = 1 << 15
 """Bytes that fit into a narrow way."""
 
@@ -225,6 +227,8 @@ async def _connected(
         leaving.cancel()
         await asyncio.gather(passing, leaving, return_exceptions=True)
         out.close()
+        if notes.left_at and asyncio.get_running_loop().time() - notes.left_at > _STOOD_STILL_SECONDS:
+            notes.ends.add("machine.stood_still")
         if notes.scenario.severed:
             notes.left.set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import socket
 import threading
 from collections import Counter, deque
@@ -253,6 +254,7 @@ def _world(loop: _Loop) -> Iterator[World]:
     """The servers, and a runtime of the SDK that records into our sink."""
     sink = Sink()
     world = World(sink)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # servers that write to a connection that is gone are no news
     before = runtime.replace(runtime.Runtime(runtime.ClientSettings(), sink))
     try:
         loop(world.start())

@@ -208,6 +208,8 @@ class Notebook:
     """Another stream that the same client reads before."""
     reducer: Any = None
     """What has built the answer; as long as it lives, so do the objects that it was given."""
+    left_at: float = 0.0
+    """When the client had let go of its connection, by the loop's clock."""
     notes: set[str] = field(default_factory=set)
     error: str = ""
     stopped: set[str] = field(default_factory=set)
