@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sockets:
         chosen = matrix.select(limit=options.sockets, seed=options.first)
         print(f"{len(chosen)} streams over sockets, drawn with seed {options.first}", file=sys.stderr)
+        begun = time.monotonic()
         found.join(over_sockets(chosen, options.workers))
+        print(f"that took {(time.monotonic() - begun) / 60:.1f} minutes", file=sys.stderr)
     print("\n".join(report.text(found)))
     _write(found, options)
     return 0 if all(gate.holds for gate in gates(found)) else 1
