@@ -20,6 +20,8 @@ _FEW: Final = 2
 """Events that two answers may well begin with alike."""
 _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
+_OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
+"""Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
 _INGRESS: Final = {
     "eof": "cut",
     "stopped_at_terminal": "cut",
@@ -197,7 +199,7 @@ def _had_the_end(path: Path, record: Record) -> bool:
 def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, arrived: bool) -> str:
     told = (("wire", wire), ("parsed", parsed), ("applied", applied))
     ends = {name: r.end for name, r in told if r is not None and (r.end == "raised" or not _unsure(r))}
-    if wire is not None and wire.end in (*_BROKEN, "eof", "timeout") and not arrived and "wire" in ends:
+    if wire is not None and wire.end in _OF_THE_BODY and not arrived and "wire" in ends:
         return _CLIENT_STATE[wire.end]
     if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
         return "parser"
@@ -207,7 +209,8 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
     for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
         if end in known:
             return _CLIENT_STATE[end]
-    return "complete" if arrived else _CLIENT_STATE[known[0]] if known else "none"
+    readers = [end for end in (ends.get("wire"), ends.get("parsed")) if end is not None]
+    return "complete" if arrived else _CLIENT_STATE[readers[0]] if readers else "none"  # `applied` knows no early end
 
 
 def finish(main: Path | None) -> str | None:

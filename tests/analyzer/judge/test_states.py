@@ -111,3 +111,22 @@ def test_a_terminator_without_a_finish_is_no_early_end(points: str) -> None:
         blocks = [replace(block, complete=False if block.final else None) for block in path(None, egress, wire)]
         verdict = judge(blocks, settled=True)
         assert (verdict["ending"]["class"], verdict["ending"]["by"], verdict["findings"]) == (ending, None, [])
+
+
+@pytest.mark.parametrize("egress", [True, False], ids=["gateway out held", "not held"])
+def test_who_applied_in_order_knows_of_no_early_end(egress: bool) -> None:
+    """The closing blocks of those who read are lost; the application ended at the terminator, and has no rule."""
+    handed = handed_on(ANSWER)
+    applied = How("applied", of="parsed", end="stopped_at_terminal")
+    blocks = path(ANSWER, ANSWER, ANSWER, handed, used(handed), applied=applied, cuts=lambda n: [n - 2])
+    lost = {"wire", "parsed", *(() if egress else ("ingress", "egress"))}
+    verdict = judge([b for b in blocks if not (b.final and b.point in lost)], settled=True)
+    assert verdict["ending"]["class"] == ("completed" if egress else "unwitnessed")
+
+
+def test_a_parser_that_passes_on_what_its_transport_raised_did_not_abort() -> None:
+    """Reading the body failed in a way that has no name of its own; the generator that read it raised the same."""
+    handed = handed_on(ANSWER)[:6]
+    wire, parsed = How("wire", end="unknown", complete=False), How("parsed", end="raised", complete=False)
+    verdict = judge(path(None, None, ANSWER[:6], handed, wire=wire, parsed=parsed), settled=True)
+    assert verdict["ending"]["class"] != "client_parser_abort"
