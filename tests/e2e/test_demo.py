@@ -85,12 +85,18 @@ def test_through_kafka_and_postgres(kafka, postgres_database):
     assert {r.scenario.name: check.differences(r.scenario, r.verdict) for r in results} == {name: [] for name in NAMES}
 
 
+@pytest.fixture(scope="module")
+def product(tmp_path_factory):
+    """The embedded product, for one stream after the other."""
+    with embedded(f"sqlite:///{tmp_path_factory.mktemp('one')}/one.db") as started:
+        yield started
+
+
 @pytest.mark.parametrize("component", BREAKABLE)
-def test_break_one(tmp_path, component):
+def test_break_one(product, component):
     """`--break component:6` accuses that component, or says that the source stopped."""
     scenario = BREAKABLE[component](6)
-    with embedded(f"sqlite:///{tmp_path}/one.db") as product:
-        (result,) = run([scenario], product, quiet)
+    (result,) = run([scenario], product, quiet)
     accused = {suspect for finding in result.verdict["findings"] for suspect in finding["suspects"]}
     assert accused == (set() if component == "source" else {component})
     assert result.verdict["ending"]["class"] == (
