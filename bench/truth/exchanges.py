@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
@@ -202,10 +202,24 @@ def killed(rng: Random, name: str) -> Trial:
     return scene.trial(name, "a process dies", (passage,), notes=("undone",))
 
 
+def lines(rng: Random, name: str) -> Trial:
+    """The gateway sends events under the type of lines, or the other way; a parser that looks has it all."""
+    scene = _Scene(rng, rng.choice(("openai_chat", "gemini", "ollama", "ollama")))
+    one = identity(rng)
+    events = [event for event in scene.events if event.data != DONE]
+    before, behind = (b"data: ", b"\n\n") if scene.provider == "ollama" else (b"", b"\n")
+    frames = [before + event.data.encode() + behind for event in events]
+    points: tuple[Point, ...] = ("egress", "wire", "parsed", "applied")
+    scene.process(one, points).body("egress", scene.provider, pieces(rng, frames), "eof")
+    scene.client(scene.process(one, points), events, frames, "eof")
+    return replace(scene.trial(name, "lines", (), notes=("unprovable",)), points=frozenset(points))
+
+
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "resumed": (resumed, 1),
     "tabs": (tabs, 1),
     "gateways": (gateways, 1),
     "killed": (killed, 1),
+    "lines": (lines, 1),
 }
 """Name → what makes such a stream, and how often beside the others."""

@@ -172,9 +172,12 @@ def _hedged(one: _Scene) -> None:
 
 def _went_over(one: _Scene) -> None:
     """What an attempt brought until it broke, and then the whole of the next one, or the rest of it."""
-    at = one.rng.randint(2, (one.finish(one.answer) or 2))
+    said = [i for i, event in enumerate(one.answer) if one.tokens([event])]
+    at = one.rng.choice(said[2:4]) + 1  # it shows that the answer began with this
     one.leg(one.answer[:at], "reset")
     again = one.say(one.rng)
+    while set(one.tokens(one.answer[:at])) <= set(one.tokens(again)):
+        again = one.say(one.rng)
     one.leg(again)
     begin = 0 if one.rng.random() < 0.5 else one.rng.randint(0, (one.finish(again) or 1) - 1)
     one.send([*one.answer[:at], *again[begin:]], [*one.answer[:at], *again[begin:]])
@@ -393,6 +396,23 @@ def _is_left_of(some: Sequence[str], every: Sequence[str]) -> bool:
     return all(token in rest for token in some)
 
 
+def _merges_alike(one: _Scene) -> None:
+    """A declared merge makes an event that there is already, and another one is lost."""
+    texts = ["x ", "a", "b", *(f"w{i} " for i in range(4)), "ab", "c ", "d "]
+    acts = [Act("role"), *(Act("text", text) for text in texts), Act("finish", "stop"), Act("terminal")]
+    one.answer = written(one.provider, acts)
+    lost = one.rng.choice(texts[3:7])
+    kept = [act for act in acts if act.text != lost]
+    one.extra = {EDITED: ["merge"]}
+    one.leg(one.answer)
+    one.guilty("drop", texts.index(lost))
+    joined = [act for act in kept if act.text != "a"]
+    joined[joined.index(Act("text", "b"))] = Act("text", "ab")
+    one.send(written(one.provider, joined))
+    one.after = one.tokens(written(one.provider, kept))
+    one.notes = frozenset(("recut",))
+
+
 def _counted(one: _Scene) -> None:
     """Recorders that keep counters only, and a gateway that joins pieces."""
     one.level = "counters"
@@ -416,7 +436,7 @@ def _unknown_format(one: _Scene) -> None:
 
 _MAKERS: Final = (
     _hedged, _went_over, _swallows, _loses_the_finish, _breaks_off, _client_left, _breaks_an_event, _reads_by_lines,
-    _behind_the_end, _goes_on, _misframed, _calls_anew, _declared, _counted, _unknown_format,
+    _behind_the_end, _goes_on, _misframed, _calls_anew, _declared, _merges_alike, _counted, _unknown_format,
 )  # fmt: skip
 _OPEN: Final = (_guardrail, _abandoned, _makes_up_an_end, _mends_an_event)
 """Of some of these the judge is known to be wrong, or says less than could be known."""

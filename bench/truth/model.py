@@ -154,6 +154,8 @@ def _reduced(rng: Random, events: Sequence[Event], count: int, deeds: list[Deed]
         how = rng.choice(_REDUCER)
         if how == "raise" and sum(event.of == out[i].of for event in out) > 1:
             continue  # raised, then applied, is applied in the end
+        if how in ("raise", "forget") and out[i].content and _last_text(out, i):
+            continue  # as if the application had no use for texts, of which it took none
         deeds.append(Deed("reducer", {"raise": "refuse", "forget": "drop"}.get(how, how), (out[i].of,)))
         if how == "raise":
             out[i] = replace(out[i], result="raised")
@@ -164,6 +166,10 @@ def _reduced(rng: Random, events: Sequence[Event], count: int, deeds: list[Deed]
         elif i + 1 < len(out):
             out[i], out[i + 1] = out[i + 1], out[i]
     return out
+
+
+def _last_text(rows: Sequence[Event], i: int) -> bool:
+    return not any(row.content and row.result == "applied" for k, row in enumerate(rows) if k != i)
 
 
 # --------------------------------------------------------------------------- how it ends

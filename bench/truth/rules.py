@@ -231,7 +231,8 @@ def _named_only(kept: Any) -> Callable[..., Any]:
 # --------------------------------------------------------------------------- the rules
 
 _NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("filtered", "rewritten", "merged"), ("declared",)),
+    **dict.fromkeys(("filtered", "rewritten"), ("declared",)),
+    "merged": ("merges_alike",),
     "without_digests": ("counted",),
     "ended_in_passing": ("breaks_off",),
     "no_difference": ("client_left",),
@@ -286,20 +287,20 @@ _BLAME: Final = (
              ("contradicting",)),
     Mutation("7.1 by name: a lost block owns what it passed", {"named._note_lost": never(None)}),
     Mutation("7.1 by name: what was not applied is lost", {"named._absent": never(())}, ("path", "recorded")),
-    Mutation("7.1 by name: applied twice", {"named._repeated": never(())}),
+    Mutation("7.1 by name: applied twice", {"named._repeated": never(())}, ("path",)),
     Mutation("7.1 by name: applied out of order", {"named._displaced": never(())}, ("path", "recorded")),
     Mutation("7.1 by name: rows that name nothing", {"named._note_rows": _named_only}, ("nameless",)),
     Mutation("7.1 by name: kinds that the application has no use for", {"named._taken_up": lambda _: lambda content,
              _a, _b: (content, False)}, ("one_kind",)),
     Mutation("7.1 by name: one of several choices", {"named._choices": never(1)}, ("one_choice",)),
-    Mutation("7.1 what a reducer reports as raised is lost", {"named._told_losses": never(())}),
+    Mutation("7.1 what a reducer reports as raised is lost", {"named._told_losses": never(())}, ("path",)),
     Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("refuses",)),
     Mutation("7.1 a reducer that refuses accuses only behind what is intact", {"refused.refused": _every_hop_intact},
              ("fails_closed",)),
     Mutation("7.1 a reducer that puts right", {"path._put_right": never(False)}, ("puts_right",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),
-    Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("gateway",)),
+    Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("lines",)),
 )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ class Score:
     placed: tuple[int, int] = (0, 0)
     """Lost runs told exactly where they stood, of those that have one place only."""
     sure: tuple[int, int] = (0, 0)
-    """Places told without *about* at which all was lost, of all told so."""
+    """Places told that hold what was done, of those of which it must be so."""
     counted: tuple[int, int] = (0, 0)
     """Components whose findings all have exact counts, of those found with all records there."""
     exact: tuple[int, int] = (0, 0)
@@ -280,7 +280,8 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
         return
     told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
     if passage.stopped:
-        _bounded(passage, told, out)
+        if whole:  # else what is told to be late may have come behind the last row that is held
+            _bounded(passage, told, out)
         return
     if any(f["proof"]["case"] in ("envelope", "by_rows") for f in told):
         return
@@ -314,7 +315,7 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
     With all records there, it is told exactly.
     """
     for passage in trial.passages:
-        _covered(passage, findings, out)
+        _covered(trial, passage, findings, out)
         run = lost_run(passage) if passage.by_event else None
         told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
         if run is None or not told:
@@ -327,13 +328,21 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
             out.placed = (out.placed[0] + (reach == run), out.placed[1] + 1)
 
 
-def _covered(passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
-    """Of a place that is told surely, everything was lost there: not something that looks like it elsewhere."""
+def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """A place that is told surely is one where all was lost, and not something that looks like it elsewhere.
+
+    A single deed is a shortest explanation, so its place is within what is told, surely or not.
+    """
     if passage.stopped or not passage.by_event or Difference.of(passage).moved:
         return
-    told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in ("gap", "tail")]
-    for low, high in [f["sequence"] for f in told if f["exact"] and not f["about"]]:
+    told = [f for f in findings if f["suspects"] == [passage.component] and f["exact"]]
+    for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:
         out.sure = (out.sure[0] + passage.lost.issuperset(range(low, high + 1)), out.sure[1] + 1)
+    deeds = [deed for deed in trial.deeds if deed.component == passage.component]
+    if len(deeds) != 1 or len(told) != 1 or deeds[0].act not in ("double", "drop", "cut"):
+        return
+    (low, high), at = told[0]["sequence"], deeds[0].at
+    out.sure = (out.sure[0] + (low <= at[0] <= high), out.sure[1] + 1)
 
 
 def _integrity(
