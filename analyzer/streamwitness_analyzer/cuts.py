@@ -88,6 +88,8 @@ class Cluster:
     by: str | None
     point: str | None
     chance: float
+    mute: bool = False
+    """Whether none of them had an event: their whole time was silence."""
 
     @property
     def at(self) -> float:
@@ -96,8 +98,8 @@ class Cluster:
 
     @property
     def known(self) -> Limit | None:
-        """The known limit that it may be."""
-        return near(self.measure, self.at)
+        """The known limit that it may be; where nothing ever came, one on silence as well."""
+        return (near("silence", self.at) if self.mute else None) or near(self.measure, self.at)
 
     @property
     def place(self) -> str:
@@ -178,6 +180,7 @@ def _cluster(measure: Measure, pairs: Sequence[tuple[int, Ended]], cut: int, lon
         by=by,
         point=point,
         chance=chance,
+        mute=measure == "time" and all(item.silence == item.time for item in members),
     )
 
 

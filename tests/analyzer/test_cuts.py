@@ -121,6 +121,15 @@ def test_sizes_are_a_limit_too() -> None:
     assert cluster.known.name == "the longest line that older versions of aiohttp read"
 
 
+def test_a_stream_of_which_nothing_came_may_have_met_a_limit_on_silence() -> None:
+    """Its time is a silence; that of a stream with events is not."""
+    nothing = [ended(n, 120_000)._replace(silence=120_000) for n in range(5)]
+    cluster = one(nothing)
+    assert cluster.known is not None
+    assert (cluster.measure, cluster.known.measure) == ("time", "silence")
+    assert one([ended(n, 120_000) for n in range(5)]).known is None
+
+
 def test_two_limits_are_two_clusters() -> None:
     """The larger one first."""
     later = [ended(100 + n, 300_000 + n, "gateway_truncated", by="gateway") for n in range(5)]
