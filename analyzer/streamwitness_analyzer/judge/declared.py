@@ -68,7 +68,7 @@ def filtered(crossing: Crossing) -> Made | None:
     """A declared filter: what is gone was left out, and what remains must be what was read, in order."""
     said, changes = edits_of(crossing), crossing.proper
     lost = tuple(change for change in changes if change.kind in LOSSES)
-    nothing_gone = crossing.peer and not lost and not _changes_one(changes)
+    nothing_gone = crossing.peer and not lost and not _changes_one(changes) and not _may_be_both(changes, crossing)
     if "filter" not in said or "rewrite" in said or nothing_gone:
         return None
     if (left_out := _left_out(crossing)) is not None:
@@ -126,13 +126,19 @@ def _changes_one(changes: Sequence[Change]) -> bool:
 
 def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> bool:
     """Whether what came more, or otherwise, may be what was left of an event that is missing: it says less."""
-    if change.kind == "reorder":  # or one copy of an event was left out, and another doubled
-        return any(count > 1 and crossing.before.counts[value] > 1 for value, count in crossing.after.counts.items())
+    if change.kind == "reorder":
+        return _may_be_both((change,), crossing)
     if not crossing.peer or change.kind not in _SURPLUS or not (change.values and all(gone.values for gone in lost)):
         return True
     sizes = [crossing.content_of(value) for gone in lost for value, _ in gone.values]
     here = [crossing.content_of(value) for value, _ in change.values]
     return None in sizes or any(size is None or size < max(filter(None, sizes), default=0) for size in here)
+
+
+def _may_be_both(changes: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether of an event that stands elsewhere one copy may have been left out, and another doubled."""
+    copies = any(count > 1 and crossing.before.counts[value] > 1 for value, count in crossing.after.counts.items())
+    return copies and any(change.kind == "reorder" for change in changes)
 
 
 def _has_no_place(rest: Sequence[Change], crossing: Crossing) -> bool:

@@ -84,9 +84,12 @@ def made_up_finish(leg: Record, egress: Record) -> Hop | None:
 
 
 def _may_finish(leg: Record, egress: Record) -> bool:
-    """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up."""
+    """Whether the gateway may finish of its own accord, or tells by its terminator that it made it up.
+
+    An event that cannot be read here may have been the finish, to one that reads it.
+    """
     told = bool(egress.part("error")) or tells_error(egress)
-    unread_end = stopped_within_an_event(leg)
+    unread_end = stopped_within_an_event(leg) or bool(leg.total("malformed"))
     return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
 
 
@@ -112,7 +115,7 @@ def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, told: Hop)
 def invented_terminal(legs: Sequence[Record], egress: Record) -> list[Change]:
     """A terminator without a complete upstream answer: it hides that one broke off."""
     more = egress.part("terminal") - sum(leg.part("terminal") + _half_terminal(leg) for leg in legs)
-    if more <= 0 or any(leg.complete or chose_to_stop(leg) for leg in legs):
+    if more <= 0 or any(leg.complete or chose_to_stop(leg) or leg.total("malformed") for leg in legs):
         return []
     if egress.part("error") or tells_error(egress):  # it ends an answer that says itself that it failed
         return []

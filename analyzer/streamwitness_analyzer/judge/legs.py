@@ -85,7 +85,7 @@ def _named_apart(other: Record, crossing: Crossing) -> bool:
 
 
 def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:
-    """Whether something new at the very beginning may be of an attempt that broke, alone or joined to what replaces it.
+    """Whether something new at the very beginning may be a run of an attempt that broke, joined to what replaces it.
 
     Who goes on with another response has sent all that he sends of the first one by then. A lone piece of it is known
     by its digest (`spliced`); of a run only the size is known.

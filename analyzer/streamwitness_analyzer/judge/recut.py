@@ -19,7 +19,6 @@ from .view import View
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
-ONE_MORE: Final = "more events with a finish left than were read"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -33,7 +32,7 @@ def same_content(crossing: Crossing) -> Made | None:
         early = unproven("the gateway sent its terminator before other events")
         return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
-        return Made(unproven(ONE_MORE), recut=True)
+        return Made(unproven("more events with a finish left than were read"), recut=True)
     fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
     return Made(fault or Hop("intact", prefix=0), recut=True)
 

@@ -18,12 +18,13 @@ from .crossing import Crossing, Edited, all_due, unproven
 from .declared import REASONS
 from .envelope import uncounted
 from .excuses import judge_leg
-from .legs import continued, equal_legs, explained_by, related, replaced, spliced
-from .parts import MISREAD, misframed
+from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, spliced
+from .parts import MISREAD, may_go_on_behind_terminal, misframed
 from .records import Exchange, Record
-from .recut import ONE_MORE, same_content
+from .recut import same_content
 from .view import View
 
+_MORE: Final = "more left than was read, and lost rows hide what"
 _SHARED: Final = "several upstream attempts share the answer"
 
 
@@ -109,6 +110,7 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
         if made is not None and made.hop.status == "intact":
             return Upstream(leg, made.hop, replaced(legs, leg), recut=True)
     feeding = [view for view in views if related(view, after)]
+    feeding = feeding or [view for view in views if passed_on(Crossing(view.record, egress))]
     if len(feeding) != 1:
         return last
     crossing = Crossing(feeding[0].record, egress)
@@ -130,6 +132,14 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
         return found
     if changes := uncounted(legs, leg, egress, told=hop):
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
-    elif hop.status == "intact" and egress.part("finish") > sum(each.part("finish") for each in legs) > 0:
-        hop = unproven(ONE_MORE)  # it is not among the judged ones, and lost rows hide what it is
+    elif hop.status == "intact" and _has_more(legs, egress):
+        hop = unproven(_MORE)
     return replace(found, hop=hop, peer=all_due(leg, egress))
+
+
+def _has_more(legs: Sequence[Record], egress: Record) -> bool:
+    """Whether the answer had more than was compared, by its counts: lost rows hide what stands behind its end."""
+    finishes = sum(leg.part("finish") for leg in legs)
+    content = sum(leg.total("content") for leg in legs)
+    late = may_go_on_behind_terminal(egress) and egress.total("content") > content
+    return egress.part("finish") > finishes > 0 or late

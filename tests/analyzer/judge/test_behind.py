@@ -81,8 +81,17 @@ def test_what_stands_behind_the_end_and_accuses_nobody(sent: list[bytes], legs: 
     assert [found for found in told(gateway(sent, *map(Leg, legs)))[1] if "gateway" in found[1]] == []
 
 
+@pytest.mark.parametrize("more", [OVER, WORDS[0]], ids=["a finish", "output"])
 @pytest.mark.parametrize("point", ["egress", "ingress"])
-def test_rows_that_are_lost_hide_it(point: str) -> None:
-    """The counts say that a finish came once more: that is not intact, and nobody is accused."""
-    blocks = gateway([*WORDS, OVER, OVER], Leg([*WORDS, OVER]), kind=OLLAMA)
+def test_rows_that_are_lost_hide_it(point: str, more: bytes) -> None:
+    """The counts say that something came once more: that is not intact, and nobody is accused."""
+    blocks = gateway([*WORDS, OVER, more], Leg([*WORDS, OVER]), kind=OLLAMA)
     assert told(without_rows(blocks, point)) == ("unproven", [])
+
+
+@pytest.mark.parametrize("end", ["finish", "terminator"])
+def test_an_end_that_cannot_be_read_is_not_made_up(end: str) -> None:
+    """The provider broke an event, and the gateway, which may have read it all the same, sends it whole."""
+    half = FINISH[:-20] + b"\n\n"
+    read, sent = ([*TEXT, half, DONE], ANSWER) if end == "finish" else ([*TEXT, half], [*TEXT, DONE])
+    assert [found for found in told(gateway(sent, Leg(read)))[1] if "gateway" in found[1]] == []

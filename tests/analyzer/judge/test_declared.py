@@ -153,6 +153,9 @@ def test_one_that_was_moved_or_was_left_out_and_doubled() -> None:
     read = chat.Leg([*chat.said(*WORDS, "fox ", "too."), *chat.ends()])
     sent = [*chat.said(*WORDS[:3], *WORDS[5:], "fox ", "fox ", "too."), *chat.ends()]
     assert chat.found(chat.gateway(sent, read, edited=("filter",))) == []
+    none_less = [*chat.said(*WORDS[:3], "fox ", *WORDS[3:], "too."), *chat.ends()]
+    assert chat.found(chat.gateway(none_less, read, edited=("filter",))) == []
+    assert chat.found(chat.gateway(none_less, read)) == [("reorder", ["gateway"], 1)]
 
 
 def test_a_filter_that_leaves_no_neighbours_together() -> None:

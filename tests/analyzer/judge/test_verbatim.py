@@ -107,6 +107,13 @@ def test_an_attempt_of_the_same_id_explains_no_other_order() -> None:
     assert found(failed_over(moved, said("I ", "may ", "not "))) == [("reorder", ["gateway"], 1)]
 
 
+@pytest.mark.parametrize("name", ["r", "first"])
+def test_equal_pieces_behind_an_attempt_that_broke(name: str) -> None:
+    """The leg that has the response id and the bytes feeds the answer."""
+    blocks = gateway([*EQUAL[1:], *ends()], Leg(said("I ", "may ", name=name), "reset"), Leg([*EQUAL, *ends()]))
+    assert found(blocks) == [LOST]
+
+
 @pytest.mark.parametrize("point", ["ingress", "egress"])
 def test_lost_rows_may_hide_what_an_attempt_brought(point: str) -> None:
     """What they held is not known to be anybody's."""
