@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from streamwitness.semconv import (
+    EDITED,
     ERROR,
     PARTS,
     PROVIDER_NAME,
@@ -69,7 +70,18 @@ def source_faults(path: Path) -> list[Fault]:
         return []
     odd = list(_odd_rows(record))
     found = [change for change in (_undecodable(record, odd), _after_terminal(record, odd)) if change is not None]
-    return [within(record, change) for change in (*found, *_told(record))]
+    told = [] if _may_be_edited(path, record) else list(_told(record))
+    return [within(record, change) for change in (*found, *told)]
+
+
+def _may_be_edited(path: Path, record: Record) -> bool:
+    """Whether a gateway before this point leaves events out on purpose, or may have said so in what is not held."""
+    egress = path.record("egress")
+    if record.point == "ingress":
+        return False
+    if egress is not None and egress.closed:
+        return egress.told(EDITED) is not None
+    return "egress" in path.exchange.expected
 
 
 def first_reader(path: Path) -> Record | None:

@@ -12,6 +12,7 @@ import pytest
 from streamwitness import rows
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import (
+    EDITED,
     MALFORMED,
     MISFRAMED,
     OBSERVER_FAULT,
@@ -348,6 +349,25 @@ def test_what_a_recorder_told_is_read_leniently() -> None:
     found = with_told("gap 2+ 3 4")
     assert told(found) == [("gap", ("source",), "certain", 2, (3, 4))]
     assert not found["findings"][0]["exact"]
+
+
+@pytest.mark.parametrize("edited", [True, False], ids=["filters", "says nothing"])
+@pytest.mark.parametrize("held", [("egress", "wire"), ("wire",)], ids=["gateway out first", "only the client"])
+def test_a_gateway_that_filters_leaves_holes_behind_it(held: tuple[str, ...], edited: bool) -> None:
+    """What it says of itself, or would have said in the record that is lost, accuses nobody before it."""
+    events, holes = answer(range(1, 12)), (UPSTREAM_FAULTS, ["gap 1 3 3"])
+    says = ((EDITED, ["filter"]),) if edited else ()
+    hows = {"egress": How("egress", extra=(holes, *says)), "wire": How("wire", extra=(holes,))}
+    verdict = judge([b for b in path(None, events, events, **hows) if b.point in held], settled=True)
+    accused = [] if edited or "egress" not in held else [("gap", ("source", "gateway"), "narrowed", 1, (3, 3))]
+    assert told(verdict) == accused
+
+
+def test_holes_that_a_client_without_a_gateway_reads_have_no_other_explanation() -> None:
+    """Nobody announced a gateway that could have filtered."""
+    wire = How("wire", extra=((UPSTREAM_FAULTS, ["gap 1 3 3"]),))
+    found = told(judge(path(None, None, answer(range(1, 12)), wire=wire), settled=True))
+    assert [(kind, suspects) for kind, suspects, *_ in found] == [("gap", ("source", "gateway", "transport"))]
 
 
 def test_without_a_key_whose_role_is_known_nothing_is_certain() -> None:
