@@ -40,6 +40,8 @@ class Gateway:
 
     def __init__(self, notebooks: Mapping[str, Notebook], origin: str) -> None:
         self._notebooks, self._origin = notebooks, origin
+        self.own = ""
+        """Where this gateway is, for one in front of it."""
         limits = httpx.Limits(max_connections=None)
         self._seen = upstream(httpx.AsyncClient(timeout=30, limits=limits))
         self._unseen = httpx.AsyncClient(timeout=30, limits=limits)
@@ -51,6 +53,8 @@ class Gateway:
         while (await receive()).get("more_body"):
             pass
         body = self._modes(notes)
+        if notes.behind is not None:
+            body = await _asked_before(body)
         response = StreamingResponse(body, media_type=TYPES[FRAMING[notes.scenario.out]])
         await response(scope, receive, send)
 
@@ -114,7 +118,8 @@ class Gateway:
     async def _pieces(self, notes: Notebook, attempt: str) -> AsyncIterator[bytes]:
         scenario = notes.scenario
         client = self._seen if scenario.setup in ("both", "gateway") else self._unseen
-        url = f"{self._origin}/{notes.key}{attempt}{PATHS[scenario.provider]}"
+        asked = f"{self._origin}/{notes.key}" if notes.behind is None else f"{self.own}/{notes.behind.key}"
+        url = f"{asked}{attempt}{PATHS[scenario.provider]}"
         slow = any(fault.how == "timeout" for fault in scenario.faults)
         timeout = httpx.Timeout(30, read=_PATIENCE) if slow else httpx.Timeout(30)
         async with client.stream("POST", url, json={"stream": True}, timeout=timeout) as response:
@@ -152,6 +157,18 @@ def _through(notes: Notebook, broken: Broken, events: Iterable[Event]) -> Iterat
     for event in events:
         notes.read += not event.comment
         yield from broken.feed(event)
+
+
+async def _asked_before(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The body, once the upstream has answered: as most gateways do it that are in front of another."""
+    first = await anext(body, b"")
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for piece in body:
+            yield piece
+
+    return whole()
 
 
 async def _hold(notes: Notebook) -> None:

@@ -56,8 +56,8 @@ _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
 """Defective parser → what brings its defect out."""
 
 _SINGLE: Final = (
-    "provider", "gateway", "client", "stop", "pace", "again", "process", "edits", "declares", "shows", "setup", "stamp",
-    "parser",
+    "provider", "gateway", "client", "stop", "pace", "hops", "again", "process", "edits", "declares", "shows", "setup",
+    "stamp", "parser",
 )  # fmt: skip
 
 REDUCED: Final = 72

@@ -117,6 +117,7 @@ class World:
         listening = self._server.servers[0].sockets[0]
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, relay.NARROW)  # that of each connection, too
         port = listening.getsockname()[1]
+        self.own = self._gateway.own = f"http://127.0.0.1:{port}"
         self._relay = await relay.serve(self._notebooks, port)
         self.origin = _origin(self._relay)
         self._clients = clients.Clients(self.origin, _origin(self._provider))
@@ -135,12 +136,13 @@ class World:
     async def play(self, notes: Notebook) -> list[Trial]:
         """Run a stream, beside others; a neighbour that it has comes as a stream of its own."""
         every = [notes, *([notes.neighbour] if notes.neighbour is not None else [])]
-        self._notebooks.update((one.key, one) for one in every)
+        answered = [*every, *([notes.behind] if notes.behind is not None else [])]
+        self._notebooks.update((one.key, one) for one in answered)
         try:
             await self._read(notes)
             return [await self._trial(one, notes.scenario.name) for one in every]
         finally:
-            for one in every:
+            for one in answered:
                 del self._notebooks[one.key]
 
     async def _read(self, notes: Notebook) -> None:
@@ -150,6 +152,7 @@ class World:
             raise BenchError(f"{notes.scenario.name}: the client does not come to an end") from error
 
     async def _trial(self, notes: Notebook, name: str) -> Trial:
+        notes.take_over()
         points = expected(notes)
         if notes.scenario.client == "genai" and (notes.error or notes.scenario.stop):
             await _collected(lambda: not self._lacking(notes, points))
@@ -172,6 +175,8 @@ class World:
             points = points - {"ingress", "egress"}
         times = notes.connections if scenario.again in ("resume", "tabs") else 1
         closed = self._sink.closed(notes.stream)
+        if scenario.hops:
+            return {point for point in points if closed[point] < (2 if point in ("ingress", "egress") else 1)}
         legs = times if scenario.again == "tabs" else 1
         return {point for point in points if closed[point] < (legs if point == "ingress" else times)}
 
@@ -205,6 +210,8 @@ def _origin(server: asyncio.Server) -> str:
 def _notebook(scenario: Scenario, number: int) -> Notebook:
     key = f"{STAMPED if scenario.stamp else 'plain'}-{number}"
     notes = Notebook(key, scenario)
+    if scenario.behind is not None:
+        notes.behind = Notebook(f"{key}-behind", scenario.behind, left=notes.left)
     if scenario.neighbour is not None:
         notes.neighbour = Notebook(f"{key}-neighbour", scenario.neighbour)
     return notes
@@ -258,7 +265,9 @@ def _world(loop: _Loop) -> Iterator[World]:
     before = runtime.replace(runtime.Runtime(runtime.ClientSettings(), sink))
     try:
         loop(world.start())
-        settings = runtime.ClientSettings(mode="stamp", stamp_paths=(f"/{STAMPED}-*",), origins=(world.origin,))
+        settings = runtime.ClientSettings(
+            mode="stamp", stamp_paths=(f"/{STAMPED}-*",), origins=(world.origin, world.own)
+        )
         runtime.replace(runtime.Runtime(settings, sink))
         try:
             yield world

@@ -48,6 +48,8 @@ class Scenario:
     parser: str = ""
     """A defect of the client's own parser."""
     style: Style = PLAIN
+    hops: str = ""
+    """Two gateways in a row, and which of them is the broken one, if any is: outer, inner."""
     again: str = ""
     """Whether the client asks again: resume, tabs (both at once), retry (the first time nothing came), anew.
 
@@ -69,6 +71,7 @@ class Scenario:
         extra = (
             self.stop,
             self.pace,
+            self.hops,
             self.again,
             self.process,
             self.edits,
@@ -104,6 +107,15 @@ class Scenario:
         mixed = any(fault.how in MIXED for fault in self.faults)
         return Scenario(self.provider, "refrain", self.gateway, self.client) if mixed else None
 
+    @property
+    def behind(self) -> Scenario | None:
+        """What the gateway has to do that is behind this one; it hands on what comes."""
+        if not self.hops:
+            return None
+        own = "gateway" if self.hops == "inner" else ""
+        faults = tuple(fault for fault in self.faults if fault.component in ("source", own))
+        return replace(self, hops="", gateway="pass", client="httpx", faults=faults)
+
     def at(self, component: Component, connection: int) -> Fault | None:
         """What is broken there in the n-th connection: of a client that comes back each has its own."""
         here = [fault for fault in self.faults if fault.component == component]
@@ -133,7 +145,9 @@ class Scenario:
         return 2 if self.answer == "choices" else 1
 
     def fault(self, component: Component) -> Fault | None:
-        """What is broken there."""
+        """What is broken there; of two gateways, in the outer one."""
+        if self.hops == "inner" and component == "gateway":
+            return None
         return next((fault for fault in self.faults if fault.component == component), None)
 
 
@@ -204,6 +218,8 @@ class Notebook:
     """Events that the client's code was given."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     """The client, or the gateway, has stopped by itself."""
+    behind: Notebook | None = None
+    """What is noted at the gateway behind this one."""
     neighbour: Notebook | None = None
     """Another stream that the same client reads before."""
     reducer: Any = None
@@ -236,6 +252,18 @@ class Notebook:
     def out(self, component: str, event: Event) -> None:
         """This event came out of a component."""
         self.passed.setdefault(component, []).append(event)
+
+    def take_over(self) -> None:
+        """What was noted at the gateway behind this one is of this stream, too."""
+        if self.behind is None:
+            return
+        self.deeds += self.behind.deeds
+        self.ends |= self.behind.ends
+        self.passed["source"] = self.behind.passed.get("source", [])
+        if self.scenario.hops == "inner":
+            for mine, other in ((self.before, self.behind.before), (self.after, self.behind.after)):
+                mine["gateway"] = other.get("gateway", [])
+            self.stopped |= self.behind.stopped
 
     def passages(self, components: tuple[Component, ...]) -> tuple[Passage, ...]:
         """What went in and out, of those components that noted anything."""

@@ -20,6 +20,7 @@ def healthy(provider: str) -> Iterator[Scenario]:
     yield from showing(provider)
     yield from editing(provider, ON_PURPOSE)
     yield from asking_again(provider)
+    yield from in_a_row(provider)
     yield from otherwise_read(provider)
     yield from (Scenario(provider, "long:60", client="forking", process=who) for who in FORKS)
 
@@ -28,6 +29,7 @@ def faulty(provider: str) -> Iterator[Scenario]:
     """Those in which something is."""
     yield from stuck(provider)
     yield from coming_back(provider)
+    yield from in_a_row_and_broken(provider)
     yield from otherwise_read_and_broken(provider)
     for gateway in ("pass", "reprint"):
         for client in ("httpx", *(client for client in RETRYING if reads(client, provider))):
@@ -69,6 +71,37 @@ def _survives(client: str, fault: Fault) -> bool:
 
 SIMPLE: Final = frozenset(("drop", "double", "move", "alter", "invent", "forget", "cut", "raise", "break", "reset"))
 """Faults that are tried with every client."""
+
+
+def in_a_row(provider: str) -> Iterator[Scenario]:
+    """Two gateways in a row."""
+    for gateway in BY_EVENT:
+        for client in clients_behind(provider, gateway):
+            yield Scenario(provider, gateway=gateway, client=client, hops="outer")
+    yield from (Scenario(provider, answer, hops="outer") for answer in ("equal", "tools", "reasoning", "long:60"))
+    yield from (Scenario(provider, "long:60", stop=stop, hops="outer") for stop in STOPS)
+    if FRAMING[provider] == "sse":
+        yield Scenario(provider, "long:60", hops="outer", stamp="id")
+
+
+def in_a_row_and_broken(provider: str) -> Iterator[Scenario]:
+    """The same, and one of them is, or what is around them."""
+    for fault in faults():
+        if fault.component == "gateway" and fault.how in IN_A_ROW and str(fault) != "gateway.raise@first":
+            for hops in ("outer", "inner"):
+                yield Scenario(provider, faults=(fault,), hops=hops)
+                yield Scenario(provider, "long:60", "reprint", faults=(fault,), hops=hops)
+    for fault in AROUND:
+        yield Scenario(provider, "long:60", faults=(fault,), hops="outer")
+
+
+AROUND: Final = (
+    Fault("source", "cut"), Fault("source", "break"), Fault("source", "error"), Fault("transport", "drop"),
+    Fault("transport", "break"), Fault("parser", "drop"),
+)  # fmt: skip
+"""What is done around them."""
+IN_A_ROW: Final = frozenset(("drop", "double", "move", "alter", "invent", "cut", "raise", "error"))
+"""What is done to the one or the other of two gateways in a row."""
 
 
 def asking_again(provider: str) -> Iterator[Scenario]:
