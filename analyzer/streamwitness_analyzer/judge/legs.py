@@ -19,7 +19,7 @@ from .crossing import Crossing
 from .open_ends import anchor
 from .parts import other_calls
 from .records import Record
-from .verbatim import Row
+from .verbatim import Row, Verbatim
 from .view import View
 
 _NEW: Final = frozenset(("altered", "fabricated", "extra", "mismatch"))
@@ -68,20 +68,20 @@ def _explains(other: View, hop: Hop) -> bool:
 
 def _shows_nothing_of(other: View, crossing: Crossing) -> bool:
     """Whether the answer, as it is written, is made of its leg without anything of the other."""
-    verbatim, leg = crossing.verbatim, crossing.leg
+    verbatim = crossing.verbatim
     theirs = verbatim.of(other.record)
-    if not other.whole or {row.writing for row in theirs} & {row.writing for row in verbatim.after}:
+    if not other.whole or _stands_in_it(theirs, verbatim):
         return False
     if verbatim.whole:
         return True
-    broke = not other.record.complete and (other.record.leg or 0) < (leg.leg or 0)
-    return broke and verbatim.mostly and _named_apart(other.record, crossing) and not _begins_with(theirs, crossing)
+    broke = not other.record.complete and (other.record.leg or 0) < (crossing.leg.leg or 0)
+    return broke and verbatim.mostly and not _begins_with(theirs, crossing)
 
 
-def _named_apart(other: Record, crossing: Crossing) -> bool:
-    """Whether the answer bears its leg's response id, and the other attempt had another one."""
-    told, others = crossing.leg.told(RESPONSE_ID), other.told(RESPONSE_ID)
-    return told is not None and told == crossing.egress.told(RESPONSE_ID) and others not in (None, told)
+def _stands_in_it(theirs: Sequence[Row], verbatim: Verbatim) -> bool:
+    """Whether an event of another attempt may be one of the answer's; an end may be written alike in both."""
+    read, sent = (Counter(row.writing for row in rows) for rows in (verbatim.before, verbatim.after))
+    return any(sent[row.writing] and (row.content or sent[row.writing] > read[row.writing]) for row in theirs)
 
 
 def _begins_with(theirs: Sequence[Row], crossing: Crossing) -> bool:

@@ -27,7 +27,7 @@ def same_content(crossing: Crossing) -> Made | None:
     leg, egress = crossing.leg, crossing.egress
     if not (crossing.peer and same_slots(leg, egress)) or doubled_or_displaced(crossing):
         return None
-    if egress.held == "full" and may_go_on_behind_terminal(egress) and not may_go_on_behind_terminal(leg):
+    if _ended_too_early(crossing):
         late = behind_the_end((leg,), leg, egress)
         early = unproven("the gateway sent its terminator before other events")
         return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
@@ -35,6 +35,17 @@ def same_content(crossing: Crossing) -> Made | None:
         return Made(unproven("more events with a finish left than were read"), recut=True)
     fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
     return Made(fault or Hop("intact", prefix=0), recut=True)
+
+
+def _ended_too_early(crossing: Crossing) -> bool:
+    """Whether something stands behind the answer's terminator that upstream stood before it.
+
+    Where rows are lost it is known of the same events, byte for byte, of which fewer are judged.
+    """
+    leg, egress = crossing.leg, crossing.egress
+    if not may_go_on_behind_terminal(egress) or may_go_on_behind_terminal(leg):
+        return False
+    return egress.held == "full" or (crossing.verbatim.whole and egress.total("judged") < leg.total("judged"))
 
 
 def doubled_or_displaced(crossing: Crossing) -> bool:

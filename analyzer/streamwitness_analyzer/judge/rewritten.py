@@ -61,7 +61,8 @@ def _writes_calls(crossing: Crossing) -> bool:
     read = _calls(crossing.leg, verbatim.before)
     sent = _calls(crossing.egress, verbatim.after)
     here = frozenset(row.writing for row in verbatim.after if row.writing is not None)
-    return not (_among_pieces(verbatim.new, sent, verbatim.read) and _among_pieces(verbatim.gone, read, here))
+    new, gone = ([row for row in rows if row.content] for rows in (verbatim.new, verbatim.gone))
+    return not (_among_pieces(new, sent, verbatim.read) and _among_pieces(gone, read, here))
 
 
 def _calls(record: Record, rows: Sequence[Row]) -> list[list[Row]]:

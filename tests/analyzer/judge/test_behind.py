@@ -89,6 +89,12 @@ def test_rows_that_are_lost_hide_it(point: str, more: bytes) -> None:
     assert told(without_rows(blocks, point)) == ("unproven", [])
 
 
+def test_a_finish_behind_the_end_of_which_rows_are_lost() -> None:
+    """All content came, in the same bytes; but fewer events were before the end."""
+    blocks = without_rows(gateway([*TEXT, DONE, FINISH], Leg(ANSWER)), "egress")
+    assert told(blocks) == ("unproven", [])
+
+
 @pytest.mark.parametrize("end", ["finish", "terminator"])
 def test_an_end_that_cannot_be_read_is_not_made_up(end: str) -> None:
     """The provider broke an event, and the gateway, which may have read it all the same, sends it whole."""
