@@ -58,6 +58,8 @@ def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
     if notes.scenario.stuck is not None and "machine.stood_still" in notes.ends:
         return Ended(frozenset(), None)  # then all stood still, and not only who was to
+    if notes.scenario.again == "tabs" and any(end.startswith("transport.") for end in notes.ends):
+        return Ended(frozenset(), None)  # one tab had all, the other had not
     if "gateway.killed" in notes.ends:  # whose end it was no record tells: to all others it is a broken connection
         return Ended(frozenset(), None)
     ending, by = _ended(notes)
