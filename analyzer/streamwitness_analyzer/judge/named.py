@@ -17,6 +17,7 @@ from streamwitness.semconv import MISSING, PART, PARTS, RESULT, RESULTS
 
 from .apart import Kinds, displaced, kind_of, kinds_of, passed
 from .change import Change, Hop, Proof, faulty
+from .lenient import implied
 from .parts import CONTENT, parts_of
 from .records import Record
 from .view import View
@@ -83,7 +84,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     """
     if _as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
-    content, left_out = _taken_up(carrying(View(a, "semantic")), a, b)
+    content, left_out = _taken_up(_said(a), a, b)
     naming = read(b)
     told = {p: results[-1] for p, results in naming.results.items()}
     ignored = tuple(sorted(p for p, r in told.items() if r == "ignored"))
@@ -108,6 +109,15 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     if not changes and (left_out or several or apart):
         hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
     return Named(hop, ignored, rejected, used, orderly)
+
+
+def _said(a: Record) -> dict[int, int]:
+    """The events of A with output, but for the ends of calls that only imply that these have no arguments."""
+    content = carrying(View(a, "semantic"))
+    if not (a.part("other") and a.part("tool_args")):
+        return content
+    masks = parts_of(a)
+    return {position: size for position, size in content.items() if not implied(masks.get(position, 0))}
 
 
 def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, int], bool]:

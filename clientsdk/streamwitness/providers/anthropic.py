@@ -213,7 +213,7 @@ class Anthropic(JsonProfile[Event]):
         # Every other API writes the arguments of a call without any as `{}`.
         self._hollow.discard(event.index)
         pieces.append(Piece(block[1], "tool_args", b"{}"))
-        return TOOL_ARGS
+        return TOOL_ARGS | OTHER  # it does not say so itself
 
     def _note_hollow(self, index: int | None, block: Block) -> None:
         if block.input or len(self._hollow) >= MAX_TRACKED:

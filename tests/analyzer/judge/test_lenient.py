@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from streamwitness.client.applying import Applied
 from streamwitness.semconv import MALFORMED, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import ALL_PARTS, Event, How, answer, handed_on, path
+from tests.cases.parsers import proper
+from tests.cases.pipeline import Play, Stream
 
 ANSWER = answer(range(1, 13))
 ODD = [Event(5, TEXT | MALFORMED) if event.text == 5 else event for event in ANSWER]
@@ -76,3 +80,74 @@ def test_as_many_as_there_were() -> None:
     assert told(TWICE, without(5)(TWICE)) == ("unproven", [])
     thrice = [*TWICE[:3], Event(5), *TWICE[3:]]
     assert told(thrice, without(5)(thrice))[1] == [("gap", ["parser"], "certain", 1)]
+
+
+def message(*inputs: tuple[str, ...]) -> list[bytes]:
+    """An answer of Anthropic's that says something and makes calls, each with these pieces of its input."""
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": {"id": "m", "role": "assistant"}}]
+    blocks = [
+        ({"type": "text", "text": ""}, [{"type": "text_delta", "text": word} for word in ("Let ", "me ", "see.")])
+    ]
+    for n, pieces in enumerate(inputs):
+        start = {"type": "tool_use", "id": f"t{n}", "name": f"f{n}", "input": {}}
+        blocks.append((start, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]))
+    for n, (start, deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": n, "content_block": start})
+        events += [{"type": "content_block_delta", "index": n, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": n})
+    events += [{"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"}]
+    return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
+
+
+CALLED = message(('{"a"', ":1}"), (), ('{"b"', ":2}"))
+"""The second of three calls has no arguments; its end stands at 12."""
+
+
+def leaves_out(*which: Callable[[int, Any], bool]) -> Callable[[Iterator[bytes]], Iterator[Any]]:
+    """A parser that leaves out the events of which one of these holds."""
+
+    def parse(pieces: Iterator[bytes]) -> Iterator[Any]:
+        for at, event in enumerate(proper()(pieces)):
+            if not any(leave(at, event) for leave in which):
+                yield event
+
+    return parse
+
+
+def ends_a_block(_: int, event: Any) -> bool:
+    """Which many have no use for."""
+    return str(event["type"]) == "content_block_stop"
+
+
+def passes_over_ends(events: Iterator[Any], answer: Applied) -> None:
+    """An application that has no use for them."""
+    for event in events:
+        if not ends_a_block(0, event):
+            answer.report(event)
+
+
+def called(**changes: Any) -> tuple[str, list[tuple[Any, ...]]]:
+    """Integrity; kind, suspects, count of each finding."""
+    play = Play(CALLED, **({"parser": proper()} | changes), sent=CALLED, upstream=CALLED, path="/v1/messages")
+    verdict = Stream().play(play).verdict()
+    return verdict["integrity"], [(f["kind"], f["suspects"], f["count"]) for f in verdict["findings"]]
+
+
+def test_the_end_of_a_call_without_arguments() -> None:
+    """Whoever has no use for ends of blocks lost none of its arguments."""
+    assert called() == ("intact", [])
+    assert called(parser=leaves_out(ends_a_block)) == ("unproven", [])
+    assert called(parser=leaves_out(ends_a_block), delivers=()) == ("unproven", [])
+    assert called(reducer=passes_over_ends) == ("intact", [])
+
+
+def test_other_pieces_beside_such_an_end() -> None:
+    """A lost piece of another call is lost, by the parser or by the application."""
+    lost = ("damaged", [("gap", ["parser"], 1)])
+    assert called(parser=leaves_out(lambda at, _: at == 8)) == lost
+    assert called(parser=leaves_out(ends_a_block, lambda at, _: at == 8)) == lost
+
+    def skips(events: Iterator[Any], answer: Applied) -> None:
+        passes_over_ends((event for at, event in enumerate(events) if at != 8), answer)
+
+    assert called(reducer=skips) == ("damaged", [("gap", ["reducer"], 1)])
