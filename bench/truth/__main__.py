@@ -57,7 +57,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--only", metavar="NAME", help="show one stream: a seed of the model, or a name as it is printed")
     add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
     add("--mutations", action="store_true", help="switch each rule of the judge off: a gate must fall")
-    add("--mutation-streams", type=int, default=4_000, metavar="N", help="streams for each of these; default 4000")
+    add("--mutation-streams", type=int, default=1_500, metavar="N", help="streams for each at most; default 1500")
     return parser.parse_args(arguments)
 
 

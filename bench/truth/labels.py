@@ -174,23 +174,43 @@ def known_to_feed(gateway: str, provider: str, passage: Passage) -> bool:
 
 
 def lost_run(passage: Passage) -> tuple[int, int] | None:
-    """First and last place of the one run that is missing, if that is all; None also where it may be one of several.
+    """First and last place of the one run that is missing, if that is all and nothing else explains what came out.
 
-    Equal neighbours make it so: without one of two equal events it is the same sequence, whichever is gone.
+    Where events repeat, other sets of as many places may explain it: what is left over when each event that came out
+    is found as early as can be, and as late as can be, is the same only where there is one explanation.
     """
-    before, after = passage.before, passage.after
-    start, end = _alike(before, after), _alike(before[::-1], after[::-1])
-    gone = len(before) - len(after)
-    if passage.stopped or gone <= 0 or start + end != len(after):
+    early, late = _left_over(passage)
+    if passage.stopped or not early or early != late:
         return None
-    return start, start + gone - 1
+    return (early[0], early[-1]) if early[-1] - early[0] + 1 == len(early) else None
+
+
+def _left_over(passage: Passage) -> tuple[list[int], list[int]]:
+    """Places that are over when what came out is found in what went in early, and late; empty: it is not in it."""
+    before, after = passage.before, passage.after
+    late = [len(before) - 1 - place for place in reversed(_over(before[::-1], after[::-1]))]
+    return _over(before, after), late
+
+
+def _over(before: Sequence[str], after: Sequence[str]) -> list[int]:
+    left, at = [], 0
+    for place, token in enumerate(before):
+        if at < len(after) and after[at] == token:
+            at += 1
+        else:
+            left.append(place)
+    return left if at == len(after) else []
 
 
 def ambiguous(passage: Passage) -> bool:
-    """Whether what is the same at both ends overlaps: then the place of the difference is one of several."""
+    """Whether the place of the difference is one of several: equal neighbours, or other losses that look the same."""
     before, after = passage.before, passage.after
-    shorter = min(len(before), len(after))
-    return passage.visible and _alike(before, after) + _alike(before[::-1], after[::-1]) > shorter
+    if not passage.visible:
+        return False
+    early, late = _left_over(passage)
+    if early:
+        return early != late
+    return _alike(before, after) + _alike(before[::-1], after[::-1]) > min(len(before), len(after))
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:

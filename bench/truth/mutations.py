@@ -2,13 +2,13 @@
 
 `rules.py` has the rules and what stands in for each. A stream shows that a rule is missed where the judge without it
 says something wrong of it (then a gate of the bench is red), or less than with it (then a figure of the bench falls).
-Streams are tried one by one, at first the one that showed it the last time.
+Streams are tried one by one, until one shows it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
@@ -16,8 +16,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .labels import Trial
-from .loss import LOSSES
-from .rules import SHOWN_BY, Mutation, mutations
+from .rules import Mutation, mutations
 from .run import applicable, some, verdict_on
 from .score import Score
 from .streams import SORTS, named
@@ -115,14 +114,12 @@ def _stream(name: str) -> Trial:
     return named(name)
 
 
-def _tried(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, tuple[str, ...]]]:
+def _tried(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, Sequence[str]]]:
     """The streams to try, and with which losses."""
-    if known := SHOWN_BY.get(mutation.rule):
-        yield _stream(f"model/{known}"), tuple(LOSSES)
     sorts = [sort for sort in mutation.sorts if sort in SORTS] or [*SORTS]
     names = (f"model/{sort}/{seed}" for seed in range(first, first + count) for sort in sorts)
     for number, name in enumerate(islice(names, count)):
-        yield _stream(name), tuple(some(number))
+        yield _stream(name), some(number)
 
 
 # --------------------------------------------------------------------------- without a rule

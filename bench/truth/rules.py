@@ -249,6 +249,13 @@ _GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway")
 _HOPS: Final = ("hop", "path")
 
 
+REPEATED: Final = {
+    "unchanged": "`one_changed` finds that, too: it is there for speed",
+    "without_digests": "`of_something_else` says the same in other words",
+}
+"""Entry of a table → why nothing is missed without it."""
+
+
 def mutations() -> tuple[Mutation, ...]:
     """All of them: those below, and each entry of the judge's tables, so that a new one cannot be forgotten."""
     excused = (
@@ -258,11 +265,12 @@ def mutations() -> tuple[Mutation, ...]:
             _NEEDED_BY.get(rule.__name__, _GATEWAYS),
         )
         for rule in excuses.RULES
+        if rule.__name__ not in REPEATED
     )
     guessed = (
         Mutation(f"7.2 rule 5: filled in, {guess.__name__}", {"fill.GUESSES": _left_out(guess)}, ("hop",))
         for guess in fill.GUESSES
-        if guess is not fill.unchanged  # `one_changed` finds that, too: it is there for speed
+        if guess.__name__ not in REPEATED
     )
     return (*_BLAME, *_HOP, *guessed, *_GATEWAY, *excused)
 
@@ -374,6 +382,3 @@ _GATEWAY: Final = (
              ("swallows",)),
     Mutation("7.2 declared: a filter leaves the rest in order", {"declared._left_out": never(0)}, ("declared",)),
 )  # fmt: skip
-
-SHOWN_BY: Final[dict[str, str]] = {}
-"""Rule → the stream that shows that it is missed, as it was found the last time; the search begins there."""

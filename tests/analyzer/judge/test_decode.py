@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from bench.truth.model import damaged
 from streamwitness.sums import P, mix
 from streamwitness_analyzer.judge import decode as module
 from streamwitness_analyzer.judge.decode import COMBINATIONS, SHAPES, TRIES, decode
 from tests.analyzer.judge.build import Event
-from tests.analyzer.judge.simulate import damage
 from tests.analyzer.judge.views import digests, view
 
 WORDS = list(range(1, 31))
@@ -91,7 +91,9 @@ def test_an_answer_is_the_truth(seed: int) -> None:
     for _ in range(40):
         alphabet = rng.choice((1, 2, 3, 6, 1000))
         before = [rng.randint(1, alphabet) for _ in range(rng.randint(4, 40))]
-        after = [event.text for event in damage(rng, [Event(word) for word in before], rng.randint(1, 5))]
+        after = [
+            event.text for event in damaged(rng, "transport", [Event(word) for word in before], rng.randint(1, 5), [])
+        ]
         cuts = list(range(3, 60, rng.randint(3, 6)))
         lost = [{i for i in range(12) if rng.random() < 0.4} for _ in range(2)]
         a, b = (_view(p, w, cuts, gone) for p, w, gone in zip(("egress", "wire"), (before, after), lost, strict=True))

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
+from bench.truth.model import damaged
 from streamwitness_analyzer.judge.align import equal_prefix, window
 from streamwitness_analyzer.judge.fill import filled
 from streamwitness_analyzer.judge.view import View
 from tests.analyzer.judge.build import Event
-from tests.analyzer.judge.simulate import damage
 from tests.analyzer.judge.views import digests, view
 
 WORDS = list(range(1, 41))
@@ -62,7 +62,9 @@ def test_what_is_filled_in_is_the_truth(seed: int) -> None:
     for _ in range(25):
         alphabet = rng.choice((1, 2, 3, 6, 1000))
         before = [rng.randint(1, alphabet) for _ in range(rng.randint(4, 40))]
-        after = [event.text for event in damage(rng, [Event(word) for word in before], rng.randint(1, 4))]
+        after = [
+            event.text for event in damaged(rng, "transport", [Event(word) for word in before], rng.randint(1, 4), [])
+        ]
         cuts = list(range(3, 60, rng.randint(3, 9)))
         a, b = _lossy(rng, "egress", before, cuts), _lossy(rng, "wire", after, cuts)
         if (a.n, a.o) == (b.n, b.o):
