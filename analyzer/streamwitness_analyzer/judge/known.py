@@ -22,15 +22,18 @@ _EDGE: Final = 8
 
 
 def run_lost(a: View, b: View, x: int) -> Change:
-    """B is A without one run; where events repeat, the run slides to either side and still explains it."""
+    """B is A without one run; where events repeat, others than that run explain it as well."""
     count = a.n - b.n
-    low, high, sure = slide(_lent(a, b, x), x, count)
+    rows = _lent(a, b, x)
+    low, high, sure = slide(rows, x, count)
+    first, last = left_over(rows, x, count)
+    span = (min(low, first), max(high + count - 1, last))
     values = a.values[x : x + count]
     known = Counter(v for v in values if v is not None and v in a.content)
     copies = copies_of(a, {v for v in values if v is not None})
     kind = "tail" if x == b.n else "gap"
-    placed = sure and low == high
-    return Change(kind, count, True, "before", (low, high + count - 1), copies, placed, tuple(sorted(known.items())))
+    placed = sure and span == (x, x + count - 1)
+    return Change(kind, count, True, "before", span, copies, placed, tuple(sorted(known.items())))
 
 
 def _lent(a: View, b: View, x: int) -> list[int | None]:
@@ -38,6 +41,27 @@ def _lent(a: View, b: View, x: int) -> list[int | None]:
     count = a.n - b.n
     mirrored = [b.values[i if i < x else i - count] if not x <= i < x + count else None for i in range(a.n)]
     return [other if value is None else value for value, other in zip(a.values, mirrored, strict=True)]
+
+
+def left_over(values: Sequence[int | None], x: int, count: int) -> Span:
+    """Rule 8: first and last place that may be lost, over all ways to lose so many and keep the same rest.
+
+    The rest, found in A as early as can be, leaves over what stands last; found as late as can be, what stands first.
+    """
+    rows = [(place,) if value is None else value for place, value in enumerate(values)]
+    rest = rows[:x] + rows[x + count :]
+    first = len(rows) - 1 - _last_left_over(rows[::-1], rest[::-1])
+    return first, _last_left_over(rows, rest)
+
+
+def _last_left_over(rows: Sequence[object], rest: Sequence[object]) -> int:
+    found, last = 0, -1
+    for place, row in enumerate(rows):
+        if found < len(rest) and rest[found] == row:
+            found += 1
+        else:
+            last = place
+    return last
 
 
 def slide(values: Sequence[int | None], x: int, count: int) -> tuple[int, int, bool]:

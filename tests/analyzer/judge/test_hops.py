@@ -281,3 +281,15 @@ def test_beyond_the_bound_counts_stay_exact() -> None:
     verdict = hop(sent, got)
     assert sum(f["count"] for f in verdict["findings"]) == len(sent) - len(got)
     assert all(f["exact"] and f["kind"] == "gap" for f in verdict["findings"])
+
+
+def test_a_run_that_repeats_in_part_has_no_sure_place() -> None:
+    """What is left may be left by losing other events than one run: the place is the hull over all ways."""
+    sent = answer([7] * 8)
+    assert told(hop(sent, sent[:6])) == ("tail", 5, True, (1, 10), True)
+
+
+def test_a_run_that_no_other_explains_has_a_sure_place() -> None:
+    """Repeated texts elsewhere do not matter."""
+    sent = answer([7, 7, 7, 1, 2, 3, 7, 7])
+    assert told(hop(sent, without(sent, 4, 5))) == ("gap", 2, True, (4, 5), False)
