@@ -271,3 +271,11 @@ def test_pieces_that_are_there_more_often_than_is_known_are_new_ones() -> None:
     parsed = How("parsed", slots=SLOTS, delivers=0)
     blocks = path(None, None, sent, handed, wire=How("wire", slots=SLOTS), parsed=parsed, cuts=lambda n: [n - 1])
     assert told([b for b in blocks if not (b.point == "wire" and b.final)]) == []
+
+
+def test_output_behind_the_finish_is_no_other_cut_of_the_content() -> None:
+    """Whoever stops at the finish has not had it, though every slot is equal."""
+    handed = handed_on(ANSWER)
+    early = [*handed[:-3], Event(900), handed[-1], Event(901)]
+    assert parsed_as(ANSWER, early)["integrity"] == "unproven"
+    assert parsed_as(ANSWER, [*handed[:-3], Event(900), Event(901), handed[-1]])["integrity"] == "intact"
