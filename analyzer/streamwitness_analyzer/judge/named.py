@@ -104,7 +104,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         changes += held_to
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices > 1 if choices is not None else bool(held_to)
-    apart = kinds is not None and not _rising(naming)
+    apart = kinds is not None and not _in_turn(naming, content)
     orderly = hop.status == "intact" and not (several or apart)
     if not changes and (left_out or several or apart):
         hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
@@ -348,10 +348,10 @@ def _used_once(naming: Naming) -> list[int]:
     return [p for p in naming.order if times[p] == 1 and naming.results[p][0] in USED]
 
 
-def _rising(naming: Naming) -> bool:
-    """Whether what was taken up was so in the order in which it came."""
-    order = _used_once(naming)
-    return all(one < other for one, other in pairwise(order))
+def _in_turn(naming: Naming, content: Iterable[int]) -> bool:
+    """Whether what was taken up was so in the order in which it came, and nothing was left for later."""
+    rising = all(one < other for one, other in pairwise(_used_once(naming)))
+    return rising and all(p in naming.results for p in content if p < naming.reach)
 
 
 def carrying(view: View) -> dict[int, int]:

@@ -228,10 +228,12 @@ def test_rows_that_name_the_wire_judge_parser_and_reducer_together() -> None:
 MIXED = [Event(1), Event(2, REASONING), Event(3), Event(4, REASONING), Event(5), Event(6, REASONING), *PARSED[-1:]]
 
 
-def taken(order: Sequence[int], *, cuts: Sequence[int] = (), lost: Sequence[int] = ()) -> dict[str, Any]:
+def taken(
+    order: Sequence[int], *, cuts: Sequence[int] = (), lost: Sequence[int] = (), end: str = "eof"
+) -> dict[str, Any]:
     """The verdict where an application took up text and reasoning in this order."""
     events = [*MIXED, ANSWER[-1]]
-    made = How("applied", of="parsed").blocks([used(MIXED)[position] for position in order], cuts)
+    made = How("applied", end=end, of="parsed").blocks([used(MIXED)[position] for position in order], cuts)
     return judge([*path(events, events, events, MIXED), *(b for b in made if b.index not in lost)], settled=True)
 
 
@@ -262,3 +264,9 @@ def test_what_is_wrong_within_one_kind(order: list[int], expected: list[tuple[An
 def test_lost_reports_of_one_kind_after_another(lost: tuple[int, ...]) -> None:
     """What is not in the reports that came may be in those that were lost, late and in its own order."""
     assert taken([1, 3, 5, 0, 2, 4, 6], cuts=(3, 5), lost=lost)["findings"] == []
+
+
+def test_who_stops_before_the_last_of_a_kind() -> None:
+    """What was passed over may have been left for later, or lost: neither intact nor a fault."""
+    for order, integrity in (([0, 1, 2, 4], "unproven"), ([0, 1, 2, 3], "intact"), ([0, 2, 3, 5], "damaged")):
+        assert taken(order, end="cancelled")["integrity"] == integrity
