@@ -9,10 +9,13 @@ from bench.truth.score import score
 from bench.truth.sockets import matrix
 from bench.truth.sockets.acts import answer
 from bench.truth.sockets.bodies import FRAMING, PLAIN, Framer, Splitter
+from bench.truth.sockets.edits import EDITS, deed_of
 from bench.truth.sockets.faults import TABLE, Fault
 from bench.truth.sockets.readers import acts_of, tokens
 from bench.truth.sockets.run import run
 from bench.truth.sockets.scenario import Scenario, events
+from bench.truth.sockets.situations import ON_PURPOSE, UNASKED
+from bench.truth.sockets.works import honest
 from streamwitness.semconv import COMPONENTS
 
 SEED = 0
@@ -92,6 +95,29 @@ def test_what_is_written_is_read_again(provider, name):
     assert tokens(provider, back) == tokens(provider, events(provider, name))
     said = "".join(act.text for event in back for act in acts_of(provider, event.data) if act.kind == "text")
     assert said == "".join(act.text for act in answer(name) if act.kind == "text")
+
+
+@pytest.mark.parametrize("provider", FRAMING)
+def test_edits_do_what_they_are_called(provider):
+    """Joined texts are the same text in fewer events, reworded ones as many other ones; a filter leaves some out."""
+    whole = [act.text for act in answer("plain") if act.kind == "text"]
+    said = {name: _texts(Scenario(provider, edits=name)) for name in EDITS}
+    assert said[""] == whole
+    assert "".join(said["join"]) == "".join(whole)
+    assert len(said["join"]) < len(whole)
+    assert said["reword"] == [text.upper() for text in whole]
+    assert said["filter"] == [text for number, text in enumerate(whole, 1) if number % 3]
+
+
+def _texts(scenario):
+    acts = [act for event in honest(scenario) for act in acts_of(scenario.out, event.data)]
+    return [act.text for act in acts if act.kind == "text" and act.text]
+
+
+def test_only_what_nobody_was_told_of_is_a_deed():
+    """A declared edit is none, and neither is a merge; the same undeclared, or declared as another, is."""
+    assert [deed_of(edits, said) for edits, said in ON_PURPOSE] == [None] * len(ON_PURPOSE)
+    assert {deed_of(edits, said) for edits, said in UNASKED} == {"drop", "alter"}
 
 
 def test_a_scenario_without_its_place_is_no_scenario():
