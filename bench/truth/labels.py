@@ -52,8 +52,9 @@ NAMELESS: Final = frozenset(("ollama",))
 """Formats in which an answer has no id."""
 _ENDS: Final = ("0/finish", "0/terminal")
 """Tokens that every answer has."""
-_BITS: Final = 40.0
-"""What must be in common to be no accident: one in a million, for each of a million streams."""
+_BITS: Final = 24.0
+"""What must be in common to be no accident: one in sixteen million. With less, an answer of a few common words may as
+well have come from elsewhere (a cache, a fallback that is not instrumented), and the records would be the same."""
 
 HARMLESS_ACTS: Final = frozenset(("delay", "keep_running"))
 """Acts that leave the sequence as it was: seen in times only."""

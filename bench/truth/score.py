@@ -30,6 +30,9 @@ OUTCOMES: Final = {
     "wrong": "innocent, and accused; or accused of what was not done",
 }
 """What a verdict made of a component."""
+_UNCOUNTED: Final = frozenset(("recut", "resumed"))
+"""Notes of streams in which a number of events is none of what was lost: where the content was cut anew, an event is
+another one behind than before; where a later exchange brought what an earlier one had lost, that is not told."""
 UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies", "unprovable"))
 """Notes of streams of which the records cannot prove that they are in order."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
@@ -276,7 +279,7 @@ def _net(passage: Passage) -> tuple[Counter[str], Counter[str]]:
 
 def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
     """No count is above the real one, and an exact one is the real one."""
-    if not set(_AROUND[passage.component]) <= trial.points or trial.notes & {"recut", "resumed"}:
+    if not set(_AROUND[passage.component]) <= trial.points or trial.notes & _UNCOUNTED:
         return
     told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
     if passage.stopped:
@@ -351,7 +354,9 @@ def _integrity(
     if not to_blame and verdict["integrity"] == "damaged":
         out.wrong.append("nothing shows, and it is called damaged")
     here = {p.component for p in trial.passages if p.visible and set(_AROUND[p.component]) <= trial.points}
-    explained = trial.notes & {"several answers", "recovered"} or ("two tabs" in trial.notes and not whole)
+    clients = {p["witness"] for p in verdict["points"] if p["point"] in ("wire", "parsed", "applied")}
+    unseen = "two tabs" in trial.notes and len(clients) < 2  # of a client without any record nobody knows
+    explained = trial.notes & {"several answers", "recovered"} or unseen
     if here and verdict["integrity"] == "intact" and not explained:
         out.wrong.append(f"{', '.join(sorted(here))} did damage that shows, and it is called intact")
 
