@@ -28,6 +28,8 @@ class Course:
     seen: dict[Point, Events] = field(default_factory=dict)
     honest: Events = field(default_factory=list)
     """What an honest gateway would have sent."""
+    verbatim: bool = False
+    """Whether the gateway hands on events as they were written: then it may lose or double any of them and be known."""
     rows: list[tuple[int, str]] = field(default_factory=list)
     """What the application reports: position at parsed, result."""
     origins: dict[int, Event] = field(default_factory=dict)
@@ -45,13 +47,18 @@ def anywhere(_provider: str, _event: Event) -> bool:
 
 
 def that_says_something(provider: str, event: Event) -> bool:
-    """At events that can be told by what they say; which call arguments are of hangs on where a call begins."""
-    return bool(tokens(provider, [event])) and "tool" not in kinds_of(provider, event)
+    """At events that can be told by what they say."""
+    return bool(tokens(provider, [event]))
 
 
 def of_the_answer(provider: str, event: Event) -> bool:
-    """At what a gateway has to hand on as it is: not errors, nor arguments, which are JSON and may be printed anew."""
-    return that_says_something(provider, event) and not kinds_of(provider, event) & {"error", "args"}
+    """At what a gateway has to hand on as it is: not errors, nor calls, which are JSON and may be printed anew."""
+    return that_says_something(provider, event) and not kinds_of(provider, event) & {"error", "args", "tool"}
+
+
+def but_errors(provider: str, event: Event) -> bool:
+    """At all that a gateway has to hand on which passes events as written; it may tell of an error otherwise."""
+    return bool(tokens(provider, [event])) and "error" not in kinds_of(provider, event)
 
 
 def kinds_of(provider: str, event: Event) -> set[str]:
@@ -82,8 +89,8 @@ def harm(rng: Random, who: Component, items: Events, course: Course, count: int,
 def _harm(rng: Random, who: Component, out: Events, at: int, course: Course) -> None:
     provider = course.out
     how = rng.choice(("drop", "drop", "double", "move", "alter", "invent"))
-    if who == "gateway" and how != "drop" and kinds_of(provider, out[at]) & {"finish", "tool"}:
-        return  # it may say a finish twice and earlier, for it is provisional
+    if who == "gateway" and not course.verbatim and how != "drop" and kinds_of(provider, out[at]) & {"finish", "tool"}:
+        return  # one that writes anew may say a finish twice and earlier, for it is provisional
     if who == "parser" and how == "double" and provider in _ENDED_BY_FINISH and "finish" in kinds_of(provider, out[at]):
         return  # what stands behind the end nobody counts
     if how == "drop":

@@ -18,7 +18,7 @@ from streamwitness.gateway.stamp import rewriter
 from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Component, Point, Stamp
 from streamwitness.testing import MemorySink
 
-from .harm import Course, anywhere, harm, of_the_answer, that_says_something
+from .harm import Course, anywhere, but_errors, harm, of_the_answer, that_says_something
 from .labels import Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS
 from .process import PACES_NS, Process, Timed, identity, stamped, told
@@ -43,7 +43,7 @@ def recorded(rng: Random, name: str) -> Trial:
     provider = rng.choice(known)
     out = TRANSLATED[provider] if gateway == "translate" else provider
     sort = rng.choice(tuple(ENDS)) if rng.random() < 0.35 else rng.choice(("complete", "at the terminal"))
-    course = Course(provider, out, ENDS[sort])
+    course = Course(provider, out, ENDS[sort], verbatim=gateway == "pass")
     guilty = () if rng.random() < 0.4 else rng.sample(_BELOW, rng.choice((1, 1, 1, 2)))
     _run(rng, course, work, frozenset(guilty))
     setup = rng.choice(SETUPS)
@@ -80,7 +80,8 @@ def _run(
     if course.end.error:
         seen["ingress"] += written(course.provider, [Act("error", "overloaded")])
     course.honest = _fresh(work(rng, course.provider, seen["ingress"]))
-    sent = harm(rng, "gateway", course.honest, course, count("gateway"), of_the_answer)
+    due = but_errors if course.verbatim else of_the_answer
+    sent = harm(rng, "gateway", course.honest, course, count("gateway"), due)
     seen["egress"] = _fresh(_cut(rng, course, "egress", sent, out))
     came = harm(rng, "transport", seen["egress"], course, count("transport"), anywhere)
     seen["wire"] = _cut(rng, course, "wire", _in_order(came), out)
@@ -128,6 +129,8 @@ def _applied(rng: Random, course: Course, count: int) -> list[tuple[int, str]]:
             continue  # as if the application had no use for that kind
         if how == "refuse" and sum(at == rows[i][0] for at, _ in rows) > 1:
             continue  # applied in the end
+        if how == "move" and not _of_one_kind(course, rows[i : i + 2]):
+            continue  # as if it took up one kind of output after the other
         course.deeds.append(Deed("reducer", how, (rows[i][0],)))
         if how == "refuse":
             rows[i] = (rows[i][0], "raised")
@@ -138,6 +141,11 @@ def _applied(rng: Random, course: Course, count: int) -> list[tuple[int, str]]:
         elif i + 1 < len(rows):
             rows[i], rows[i + 1] = rows[i + 1], rows[i]
     return rows
+
+
+def _of_one_kind(course: Course, rows: Sequence[tuple[int, str]]) -> bool:
+    events = course.seen["parsed"]
+    return len({frozenset(act.kind for act in acts_of(course.out, events[at].data)) for at, _ in rows}) == 1
 
 
 def _last_of_its_kind(course: Course, rows: Sequence[tuple[int, str]], i: int) -> bool:

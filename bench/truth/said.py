@@ -107,22 +107,15 @@ GATEWAYS: Final[dict[str, tuple[Callable[[Random, str, Events], Events], tuple[s
 
 
 def told_by(provider: str, events: Events, *, done: bool = True) -> Iterator[str]:
-    """What is told by what it says; where a format has no word for the end of a turn of calls, it is told by these."""
-    called = False
+    """What is told by what it says."""
     for event in (event for event in events if not event.comment):
         said = []
         for act in acts_of(provider, event.data):
-            called = called or act.kind == "tool"
-            derived = act.kind == "finish" and act.text == "stop" and called and provider in _DERIVED
-            said.append(token(act._replace(text="tool_calls") if derived else act))
+            said.append(token(act))
             if act.kind == "terminal" and done:
                 said.append("0/terminal")
         if any(said):
             yield " ".join(filter(None, said))
-
-
-_DERIVED: Final = ("gemini", "gemini_array", "ollama")
-"""Formats that finish a turn of calls as any other."""
 
 
 def tokens_of(provider: str, events: Iterable[Event]) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def test_a_gate_with_nothing_to_look_at_does_not_hold() -> None:
 @pytest.mark.parametrize("rule", ["7.1 accountability", "7.2 rule 7", "7.2 gateway excused: same_content"])
 def test_a_rule_that_is_switched_off_is_missed(rule: str) -> None:
     """Some of the mutations; `python -m bench.truth --mutations` tries them all."""
-    assert missed_at(next(m for m in mutations() if m.rule.startswith(rule)), 60)
+    assert missed_at(next(m for m in mutations() if m.rule.startswith(rule)), 250)
 
 
 def test_every_rule_that_is_switched_off_is_there() -> None:
