@@ -63,10 +63,19 @@ def _surplus(a: View, b: View, x: int) -> list[Change]:
     for value, places in _places(b.values).items():
         more = len(places) - a.counts[value] - unknown
         if more > 0:
-            kind = "duplicate" if a.counts[value] else "extra" if unknown else "fabricated"
+            kind = "duplicate" if a.counts[value] else "extra" if unknown else _new(a, b, places[-1], more)
             hull = (places[0], places[-1])
             out.append(Change(kind, more, False, "after", _behind(places, x), hull, False, ((value, more),)))
     return out
+
+
+def _new(a: View, b: View, place: int, more: int) -> str:
+    """Whether what A never had came besides all that was due up to there, or may be one of A's that was changed."""
+    if b.closed or not a.counts - b.counts:
+        return "fabricated"
+    gone = Counter(value for value in a.values[: b.n - more] if value is not None) - b.counts
+    besides = place < b.n - 1 and gone.total() <= b.n - b.counts.total()
+    return "fabricated" if besides else "mismatch"
 
 
 def may_tell_additions(a: View) -> bool:

@@ -293,3 +293,17 @@ def test_a_run_that_no_other_explains_has_a_sure_place() -> None:
     """Repeated texts elsewhere do not matter."""
     sent = answer([7, 7, 7, 1, 2, 3, 7, 7])
     assert told(hop(sent, without(sent, 4, 5))) == ("gap", 2, True, (4, 5), False)
+
+
+@pytest.mark.parametrize("after", [0, 1, 4])
+def test_an_event_changed_in_its_place_is_no_invention_where_the_end_is_lost(after: int) -> None:
+    """One of A's is missing at that very place, or may be: so many are known behind it."""
+    got = [*WORDS[:12], Event(700), *WORDS[13:]]
+    verdict = hop(WORDS, got, cuts=(13 + after,), no_closing="wire")
+    assert {finding["kind"] for finding in verdict["findings"]} - {"gap_or_late"} == {"mismatch"}
+
+
+def test_an_event_between_two_that_both_came_is_an_invention() -> None:
+    """Nothing of A is missing before it, though the end of B is lost."""
+    got = [*WORDS[:12], Event(700), *WORDS[12:]]
+    assert only(hop(WORDS, got, cuts=(17,), no_closing="wire"))["kind"] == "fabricated"
