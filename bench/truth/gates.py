@@ -48,7 +48,7 @@ class Tally:
     confused: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(loss, who did it, who was named)."""
     suspects: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """(loss, size of a suspect set)."""
+    """(loss, or provider, gateway or client with its name; size of a suspect set)."""
     wrong: Counter[str] = field(default_factory=Counter)
     """Loss → verdicts with anything wrong in them."""
     examples: list[tuple[str, str, str]] = field(default_factory=list)
@@ -74,13 +74,14 @@ class Tally:
         self.exact[loss, True] += score.exact[0]
         self.exact[loss, False] += score.exact[1] - score.exact[0]
         self.confused.update({(loss, *pair): count for pair, count in score.confused.items()})
+        whom = (f"provider {trial.provider}", f"gateway {trial.gateway}", f"client {trial.client}")
         for component, outcome in score.outcomes.items():
             self.matrix[loss, component, outcome] += 1
-            for told in (f"provider {trial.provider}", f"gateway {trial.gateway}", f"client {trial.client}"):
+            for told in whom:
                 self.by[told, loss, outcome] += 1
         if score.ending is not None:
             self.endings[loss, *score.ending] += 1
-        self.suspects.update((loss, size) for size in score.suspects)
+        self.suspects.update((of, size) for size in score.suspects for of in (loss, *whom))
         self.wrong[loss] += bool(score.wrong)
         if score.wrong and len(self.examples) < EXAMPLES:
             self.examples.append((trial.name, loss, "; ".join(score.wrong)))

@@ -17,6 +17,7 @@ def text(tally: Tally) -> Iterator[str]:
     hidden = f"{tally.invisible:,} streams with deeds that nobody can see"
     yield f"{tally.streams:,} streams, {tally.verdicts:,} verdicts"
     yield f"{hidden}; {tally.ambiguous:,} in which equal neighbours leave the place open"
+    yield f"{tally.outcomes('unknowable', LOSSES):,} times a deed that no record can tell from something else"
     yield ""
     yield from _confusion(tally)
     yield ""
@@ -59,18 +60,22 @@ def _components(tally: Tally) -> Iterator[str]:
 
 
 def _losses(tally: Tally) -> Iterator[str]:
-    yield "all components                " + "".join(f"{outcome:>11}" for outcome in OUTCOMES) + "   suspects"
+    yield (
+        "all components                " + "".join(f"{outcome:>11}" for outcome in OUTCOMES) + "   suspects exact count"
+    )
     for loss in LOSSES:
         row = [tally.outcomes(outcome, (loss,)) for outcome in OUTCOMES]
         if any(row):
-            yield f"  loss: {loss:<22}" + "".join(f"{n:>11,}" for n in row) + f"{mean_suspects(tally, loss):>11.3f}"
+            more = f"{mean_suspects(tally, loss):>11.3f}{100 * exact(tally, loss):>9.1f} %"
+            yield f"  loss: {loss:<22}" + "".join(f"{n:>11,}" for n in row) + more
 
 
 def _whom(tally: Tally) -> Iterator[str]:
     names = sorted({name for name, _, _ in tally.by})
-    yield "without telemetry loss        " + "".join(f"{outcome:>11}" for outcome in OUTCOMES)
+    yield "without telemetry loss        " + "".join(f"{outcome:>11}" for outcome in OUTCOMES) + "   suspects"
     for name in names:
-        yield f"  {name:<28}" + "".join(f"{tally.by[name, 'none', outcome]:>11,}" for outcome in OUTCOMES)
+        row = "".join(f"{tally.by[name, 'none', outcome]:>11,}" for outcome in OUTCOMES)
+        yield f"  {name:<28}{row}{mean_suspects(tally, name):>11.3f}"
 
 
 def _endings(tally: Tally) -> Iterator[str]:
@@ -80,9 +85,15 @@ def _endings(tally: Tally) -> Iterator[str]:
             yield f"  {real:<24} {told:<24} {count:>9,}{'' if real == told else '   differs'}"
 
 
-def mean_suspects(tally: Tally, loss: str) -> float:
-    """How many components a finding names on average; 0 where there is no finding."""
-    sizes = {size: count for (of, size), count in tally.suspects.items() if of == loss}
+def exact(tally: Tally, loss: str) -> float:
+    """The share of findings of a loss or surplus whose count is exact."""
+    counts = [tally.exact[loss, sure] for sure in (True, False)]
+    return counts[0] / max(1, sum(counts))
+
+
+def mean_suspects(tally: Tally, whose: str) -> float:
+    """How many components a finding names on average, for a loss, provider, gateway or client; 0 without findings."""
+    sizes = {size: count for (of, size), count in tally.suspects.items() if of == whose}
     return sum(size * count for size, count in sizes.items()) / max(1, sum(sizes.values()))
 
 
@@ -98,7 +109,11 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "components": _nested(tally.matrix.items()),
         "by": _nested(tally.by.items()),
         "endings": _nested(tally.endings.items()),
-        "mean_suspects": {loss: round(mean_suspects(tally, loss), 4) for loss in LOSSES},
+        "unknowable": tally.outcomes("unknowable", LOSSES),
+        "mean_suspects": {
+            of: round(mean_suspects(tally, of), 4) for of in (*LOSSES, *sorted({b for b, _, _ in tally.by}))
+        },
+        "exact": {loss: round(exact(tally, loss), 4) for loss in LOSSES},
         "wrong": [list(example) for example in tally.examples],
     }
 
