@@ -75,13 +75,14 @@ def source_faults(path: Path) -> list[Fault]:
 
 
 def _may_be_edited(path: Path, record: Record) -> bool:
-    """Whether a gateway before this point leaves events out on purpose, or may have said so in what is not held."""
+    """Whether a gateway before this point leaves events out on purpose, or what it did is told in what is not held.
+
+    It may have said so there, or have gone over to another attempt in the midst of an answer.
+    """
     egress = path.record("egress")
-    if record.point == "ingress":
-        return False
-    if egress is not None and egress.closed:
-        return egress.told(EDITED) is not None
-    return "egress" in path.exchange.expected
+    held = {each.point for each in path.exchange.records if each.closed}
+    edits = egress is not None and egress.told(EDITED) is not None
+    return record.point != "ingress" and (edits or bool(path.exchange.expected & {"ingress", "egress"} - held))
 
 
 def first_reader(path: Path) -> Record | None:

@@ -363,6 +363,14 @@ def test_a_gateway_that_filters_leaves_holes_behind_it(held: tuple[str, ...], ed
     assert told(verdict) == accused
 
 
+def test_a_gateway_whose_own_reading_is_lost_may_have_gone_over_to_another_attempt() -> None:
+    """Then parts of the first answer stand before those of the second, and nobody broke the format."""
+    events = answer(range(1, 12))
+    egress = How("egress", legs=(LEG,), extra=((UPSTREAM_FAULTS, ["malformed 1 6 6"]),))
+    blocks = path(events, events, events, egress=egress)
+    assert told(judge([b for b in blocks if b.point != "ingress"], settled=True)) == []
+
+
 def test_holes_that_a_client_without_a_gateway_reads_have_no_other_explanation() -> None:
     """Nobody announced a gateway that could have filtered."""
     wire = How("wire", extra=((UPSTREAM_FAULTS, ["gap 1 3 3"]),))
