@@ -55,7 +55,9 @@ def recovery(fault: Fault, path: Path, every: Sequence[Path]) -> Recovery:
     if first is None or not fault.seen.closed:
         return "unknown"
     told = [_brought(fault.seen, first, other) for other in following]
-    wanted = first + fault.seen.events - fault.change.count  # of the ways to lose as many, the one that a rest makes good
+    wanted = (
+        first + fault.seen.events - fault.change.count
+    )  # of the ways to lose as many, the one that a rest makes good
     for begins, ends in (run for run in told if run is not None):
         wanted = max(wanted, ends) if begins <= wanted else wanted
     return "recovered" if wanted >= first + fault.seen.events else "unknown" if None in told else "lost"
