@@ -165,6 +165,10 @@ def _counted(tally: Tally) -> Gate:
     return Gate("counts are exact where all records are there", tally.counted[True], tally.counted.total(), 0.99)
 
 
+def _sure(tally: Tally) -> Gate:
+    return Gate("places that are told hold what was done", tally.sure[True], tally.sure.total(), 1.0)
+
+
 def _intact(tally: Tally) -> Gate:
     return Gate("streams in order are called intact", tally.intact[True], tally.intact.total(), 0.99)
 
@@ -182,6 +186,7 @@ GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (
     _ended,
     _counted,
     _placed,
+    _sure,
     _intact,
     _third,
 )

@@ -93,8 +93,8 @@ class Passage:
     stopped: bool = False
     by_event: bool = False
     """A token for each event, so that a place here is the event's position at the point before."""
-    lost: frozenset[int] = frozenset()
-    """Places of `before` of which nothing came out, told by the one that is lost, not by what looks like it."""
+    lost: frozenset[int] | None = None
+    """Places of `before` of which nothing came out, known by the object and not by what it says; None: not known."""
     due: int | None = None
     """Where its reader stopped: how many of `before` were due, up to the furthest that came out; None: not known."""
 

@@ -30,9 +30,12 @@ OUTCOMES: Final = {
     "wrong": "innocent, and accused; or accused of what was not done",
 }
 """What a verdict made of a component."""
-_UNCOUNTED: Final = frozenset(("recut", "resumed"))
-"""Notes of streams in which a number of events is none of what was lost: where the content was cut anew, an event is
-another one behind than before; where a later exchange brought what an earlier one had lost, that is not told."""
+_UNCOUNTED: Final = frozenset(("recut", "resumed", "a process dies"))
+"""Notes of streams in which a number of events is none of what was lost.
+
+Where the content was cut anew, an event is another one behind than before; what a later exchange brought is not told
+to be lost in the earlier one; and of a process that died nobody knows how much it had sent.
+"""
 UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies", "unprovable"))
 """Notes of streams of which the records cannot prove that they are in order."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
@@ -336,7 +339,7 @@ def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
 
     A single deed is a shortest explanation, so its place is within what is told, surely or not.
     """
-    if passage.stopped or not passage.by_event or Difference.of(passage).moved:
+    if passage.stopped or passage.lost is None or Difference.of(passage).moved:
         return
     told = [f for f in findings if f["suspects"] == [passage.component] and f["exact"]]
     for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:

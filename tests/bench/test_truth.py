@@ -43,7 +43,7 @@ def name_of(number: int) -> str:
     return GATES[number](Tally()).name
 
 
-CERTAIN, BLAME, FOUND, SUSPECTED, HEALTHY, ENDED, COUNTED, PLACED, INTACT, THIRD = map(name_of, range(len(GATES)))
+CERTAIN, BLAME, FOUND, SUSPECTED, HEALTHY, ENDED, COUNTED, PLACED, SURE, INTACT, THIRD = map(name_of, range(len(GATES)))
 
 
 def test_every_gate_holds(small: Tally) -> None:
