@@ -24,6 +24,7 @@ from streamwitness.semconv import COMPONENTS, ROLE_POINTS, Point
 
 from . import clients, http1, relay, upstream
 from .gateways import Gateway, Witnessed
+from .readers import tokens
 from .scenario import Notebook, Scenario
 from .truth import ended, expected
 
@@ -185,7 +186,17 @@ def _passages(notes: Notebook) -> tuple[Passage, ...]:
     if notes.scenario.severed:
         notes.came("transport", notes.sent)
         notes.stopped.add("gateway")
+    if _taken_back(notes):
+        notes.notes.add("undone")
     return notes.passages(COMPONENTS)
+
+
+def _taken_back(notes: Notebook) -> bool:
+    """Whether the parser lost what the network added, or the other way round; by what the events say."""
+    out, passed = notes.scenario.out, notes.passed
+    sent, came = (Counter(tokens(out, passed.get(who, []))) for who in ("gateway", "transport"))
+    taken, handed = (Counter(side.get("parser", ())) for side in (notes.before, notes.after))
+    return bool((came - sent) & (taken - handed) or (sent - came) & (handed - taken))
 
 
 async def _collected(over: Callable[[], bool]) -> None:
