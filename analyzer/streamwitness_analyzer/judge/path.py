@@ -25,6 +25,7 @@ from .view import View
 from .waiting import held_back
 from .waste import kept_running
 
+_PUT_RIGHT: Final = "what was handed to it may have been out of order before, and it may have put that right"
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
@@ -110,9 +111,28 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     due = True
     for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before)
-        steps.append(Step(before, after, _hop(path, before, after, peer), peer))
+        made = _hop(path, before, after, peer)
+        if after.point == "applied" and _may_put_right(path, made, steps):
+            made = Hop("unproven", prefix=made.prefix, unread=made.unread, reason=_PUT_RIGHT)
+        steps.append(Step(before, after, made, peer))
         due = due and (after.closing is None or ended_by_peer(after, None))
     return steps
+
+
+def _may_put_right(path: Path, hop: Hop, before: Sequence[Step]) -> bool:
+    """Whether the reducer changed nothing but the order, of events that did not provably come in order.
+
+    Where all that was read at gateway in is known, it is known what it put right (`_put_right`).
+    """
+    kinds = {change.kind for change in hop.changes}
+    if (
+        "reorder" not in kinds
+        or kinds - {"reorder", "gap_or_late"}
+        or all(step.hop.status == "intact" for step in before)
+    ):
+        return False
+    leg = path.upstream.leg
+    return leg is None or not (View(leg, "semantic").whole and View(before[-1].after, "semantic").whole)
 
 
 def ended_by_peer(record: Record, before: Record | None) -> bool:

@@ -86,6 +86,16 @@ def test_an_order_that_the_reducer_put_right_accuses_the_one_who_broke_it(
     assert ("m" in verdict["points"][-1]["cells"]) == ("reducer" in suspects)
 
 
+def test_an_order_is_no_fault_of_the_reducer_where_it_may_have_put_another_right() -> None:
+    """The network displaced two events, and nothing is held of the gateway's reading."""
+    wire = swapped(ANSWER, 9)
+    parsed = handed_on(wire)
+    verdict = judge(path(None, ANSWER, wire, parsed, swapped(used(parsed), 9)), settled=True)
+    assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("reorder", ["transport"])]
+    alone = judge(path(None, ANSWER, ANSWER, PARSED, swapped(APPLIED, 9)), settled=True)
+    assert [(f["kind"], f["suspects"]) for f in alone["findings"]] == [("reorder", ["reducer"])]
+
+
 def test_nothing_is_put_right_where_nothing_was_wrong() -> None:
     """A reducer that moves equal texts of an answer in order is not cleared by it."""
     same = answer([7] * 8)
