@@ -187,6 +187,10 @@ def _not_slid(_kept: Any) -> Callable[..., Any]:
     return lambda _values, x, _count: (x, x, True)
 
 
+def _only_there(_kept: Any) -> Callable[..., Any]:
+    return lambda _values, x, count: (x, x + count - 1)
+
+
 def _first_copy(_kept: Any) -> Callable[..., Any]:
     def copies(view: Any, values: Any) -> Any:
         hulls = [view.hulls[value] for value in values if value in view.hulls]
@@ -329,7 +333,9 @@ _HOP: Final = (
     Mutation("7.2 rule 6: not by a run that may be an accident", {"open_ends._CHANCE": lambda _: 0.1}, _HOPS),
     Mutation("7.2 rule 7: no additions where A has not closed", {"open_ends.may_tell_additions": never(True)}, _HOPS),
     Mutation("7.2 rule 7: additions where A has closed", {"open_ends.may_tell_additions": never(False)}, _HOPS),
-    Mutation("7.2 rule 8: a lost run slides over equal neighbours", {"known.slide": _not_slid}, _HOPS),
+    Mutation("7.2 rule 8: a lost run slides over equal neighbours", {"known.slide": _not_slid, "known.left_over":
+             _only_there}, _HOPS),
+    Mutation("7.2 rule 8: others than one run may be lost", {"known.left_over": _only_there}, _HOPS),
     Mutation("7.2 rule 8: any copy may be the one", {"known.copies_of": _first_copy}, _HOPS),
     Mutation("7.2 rule 8: all shortest explanations", {"edits.edits": _one_explanation}, _HOPS),
     Mutation("7.2 rule 9: numbers first", {"numbered.judge_numbered": never(None)}, ("recorded", "resumed")),
