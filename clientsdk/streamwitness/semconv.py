@@ -153,6 +153,8 @@ the whole body or behind proper events; `broken` one whose framing itself contra
 Stamp = Literal["none", "id", "field"]
 STAMPS: Final[tuple[Stamp, ...]] = ("none", "id", "field")
 """How a gateway numbers the events that leave it: not at all, in the SSE `id` field, in the JSON object."""
+TAG_DIGITS: Final = 8
+"""Hex digits of the exchange that stand in a stamp."""
 
 # --------------------------------------------------------------------------- declared edits
 

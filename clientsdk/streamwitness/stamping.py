@@ -14,10 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 from .events import Frame
-from .semconv import MISSING, Stamp
-
-TAG_DIGITS: Final = 8
-"""Hex digits of the exchange that stand in a stamp."""
+from .semconv import MISSING, TAG_DIGITS, Stamp
 
 StampReader = Callable[[Frame], tuple[int, bytes]]
 """A frame's number (MISSING where it has none, ANOTHERS where it bears another stream's) and its data without it."""

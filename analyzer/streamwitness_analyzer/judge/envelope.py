@@ -138,7 +138,7 @@ def swallowed_error(legs: Sequence[Record], leg: Record, egress: Record) -> list
     """
     if not leg.part("error") or egress.part("error") or egress.end != "eof" or tells_error(egress):
         return []
-    if may_go_on_behind_terminal(leg) or _asked_again(legs, leg):
+    if leg.complete or may_go_on_behind_terminal(leg) or _asked_again(legs, leg):
         return []
     places = positions_with(leg, 0, error=True)
     last = max(0, leg.events - 1)

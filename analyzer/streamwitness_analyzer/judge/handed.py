@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PART, TERMINAL
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
 
 from .change import LOSSES, Change, Hop, Proof, faulty
 from .lenient import but_for_odd_bytes
 from .parts import (
-    CONTENT,
     all_slots,
-    last_with,
+    goes_on_behind_finish,
     may_go_on_behind_terminal,
     parts_of,
     positions_with,
@@ -26,7 +25,6 @@ from .places import judge_views
 from .records import Record
 from .view import View
 
-_OUTPUT: Final = sum(PART[name] for name in CONTENT)
 _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out behind the finish"
 _END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
@@ -103,15 +101,9 @@ def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
     a, b = View(before, "semantic"), View(after, "semantic")
     if bool(after.delivers) and (a.n, a.s) == (b.n, b.s):
         return hop
-    if _goes_on_behind_finish(after) and not _goes_on_behind_finish(before):
+    if goes_on_behind_finish(after) and not goes_on_behind_finish(before):
         return Hop("unproven", prefix=hop.prefix, reason=_FINISH_TOO_EARLY)
     return Hop("intact", prefix=hop.prefix)
-
-
-def _goes_on_behind_finish(record: Record) -> bool:
-    """Whether output stands behind the last finish, as far as rows are held: who stops there has not had it."""
-    finish, output = last_with(record, FINISH), last_with(record, _OUTPUT)
-    return finish is not None and output is not None and finish < output
 
 
 def _finishes_due(record: Record) -> int | None:

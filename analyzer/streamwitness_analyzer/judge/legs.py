@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
-from streamwitness.semconv import RESPONSE_ID
+from streamwitness.semconv import FINISH, OTHER, RESPONSE_ID, ROLE, TOOL_ARGS, TOOL_START, USAGE
 
 from .change import MOST, Hop
 from .crossing import Crossing
 from .open_ends import anchor
-from .parts import other_calls
+from .parts import other_calls, parts_of
 from .records import Record
 from .verbatim import Row, Verbatim
 from .view import View
 
+_KEPT_BACK: Final = TOOL_START | TOOL_ARGS | FINISH | ROLE | USAGE | OTHER
+"""Parts of what a gateway may keep to itself of a response from which another one goes on."""
 _NEW: Final = frozenset(("altered", "fabricated", "extra", "mismatch"))
 
 
@@ -53,14 +55,15 @@ def passed_on(crossing: Crossing) -> bool:
 
 def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault of the leg that feeds the answer."""
-    return any(_explains(other, hop) for other in others if not _shows_nothing_of(other, crossing))
+    new = _NEW if crossing.leg.complete else _NEW | {"duplicate"}
+    return any(_explains(other, hop, new) for other in others if not _shows_nothing_of(other, crossing))
 
 
-def _explains(other: View, hop: Hop) -> bool:
+def _explains(other: View, hop: Hop, new: frozenset[str]) -> bool:
     if any(not change.values for change in hop.changes):
         return True
     brought = other.record.total("content") or other.record.part("finish")
-    if brought and any(change.kind in _NEW for change in hop.changes):
+    if brought and any(change.kind in new for change in hop.changes):
         return True  # a piece of it may stand in an event that joins both
     known = set(other.values)
     return None in known or any(v in known for change in hop.changes for v, _ in change.values)
@@ -70,7 +73,7 @@ def _shows_nothing_of(other: View, crossing: Crossing) -> bool:
     """Whether the answer, as it is written, is made of its leg without anything of the other."""
     verbatim = crossing.verbatim
     theirs = verbatim.of(other.record)
-    if not other.whole or _stands_in_it(theirs, verbatim):
+    if not crossing.leg.complete or not other.whole or _stands_in_it(theirs, verbatim):
         return False
     if verbatim.whole:
         return True
@@ -114,14 +117,18 @@ def spliced(feeding: View, others: Sequence[View], after: View) -> bool:
 
 
 def continued(views: Sequence[View], after: View) -> bool:
-    """Whether the answer is a beginning of each broken leg and then the whole of the last one."""
+    """Whether the answer is all that was read of each earlier response, and then the whole of the last one.
+
+    Only calls, which a gateway may make itself, and what closes a part may be kept back.
+    """
     if not after.whole or not all(view.whole for view in views):
         return False
-    *broken, last = [view.values for view in views]
     at = 0
-    for values in broken:
-        for value in values:
-            if at == len(after.values) or value != after.values[at]:
-                break
-            at += 1
-    return after.values[len(after.values) - len(last) :] == last and len(after.values) - len(last) <= at
+    for view in views[:-1]:
+        parts = parts_of(view.record)
+        for position, value in zip(view.positions, view.values, strict=True):
+            if at < len(after.values) and value == after.values[at]:
+                at += 1
+            elif position is None or parts.get(position, 0) & ~_KEPT_BACK:
+                return False  # read and not sent: lost, or left for the next one to say again
+    return after.values[at:] == views[-1].values

@@ -23,6 +23,7 @@ from .records import Record
 
 CONTENT: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch")
 """Parts that are model output."""
+_OUTPUT: Final = sum(PART[name] for name in CONTENT)
 _JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
 MISREAD: Final = "the body was not what it was announced as, so what was read of it is not all that it said"
@@ -222,3 +223,9 @@ def _marks(record: Record) -> dict[int, bytes]:
         for i in range(4, len(data) - 3, 4):
             marks[first + i // 4 - 1] = data[i : i + 4]
     return marks
+
+
+def goes_on_behind_finish(record: Record) -> bool:
+    """Whether output stands behind the last finish, as far as rows are held: who stops there has not had it."""
+    finish, output = last_with(record, FINISH), last_with(record, _OUTPUT)
+    return finish is not None and output is not None and finish < output

@@ -13,27 +13,30 @@ from .behind import behind_the_end
 from .change import LOSSES, Change, Hop, Proof
 from .crossing import Crossing, Made, unproven
 from .envelope import lost_finish, made_up_finish
-from .parts import all_slots, first_difference, may_go_on_behind_terminal, same_slots
+from .parts import all_slots, first_difference, goes_on_behind_finish, may_go_on_behind_terminal, same_slots, slots_of
 from .view import View
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
 def same_content(crossing: Crossing) -> Made | None:
     """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
     leg, egress = crossing.leg, crossing.egress
-    if not (crossing.peer and same_slots(leg, egress)) or doubled_or_displaced(crossing):
+    if egress.end != "eof" or not same_slots(leg, egress) or doubled_or_displaced(crossing):
         return None
+    if changed_turns(crossing):
+        return Made(unproven(CHANGED_TURNS), recut=True)
     if _ended_too_early(crossing):
         late = behind_the_end((leg,), leg, egress)
         early = unproven("the gateway sent its terminator before other events")
         return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
         return Made(unproven("more events with a finish left than were read"), recut=True)
-    fault = lost_finish(leg, egress) or made_up_finish(leg, egress)
+    fault = lost_finish(leg, egress) or (made_up_finish(leg, egress) if crossing.peer else None)
     return Made(fault or Hop("intact", prefix=0), recut=True)
 
 
@@ -49,13 +52,32 @@ def _ended_too_early(crossing: Crossing) -> bool:
 
 
 def doubled_or_displaced(crossing: Crossing) -> bool:
-    """Whether all events of the answer are as they were written, only that some stand elsewhere or came twice.
+    """Whether all events of the answer are as they were written, only that a finish came twice or too early.
 
-    Then nothing was cut otherwise; what came twice without changing the content is a finish.
+    Then nothing was cut otherwise.
     """
-    changes = crossing.proper
-    only = bool(changes) and all(change.kind in ("duplicate", "reorder") for change in changes)
-    return only and crossing.verbatim.whole
+    kinds = {change.kind for change in crossing.proper}
+    only = bool(kinds) and kinds <= {"duplicate", "reorder"} and crossing.verbatim.whole
+    return only and ("reorder" not in kinds or _finished_too_early(crossing))
+
+
+def changed_turns(crossing: Crossing) -> bool:
+    """Whether events of the same whole content may have come in another order than they were read.
+
+    What is said of one choice, call or kind of output is in order by its digest; of several, whoever shows them one by
+    one loses nothing by it. Output behind the finish is not seen by who stops there.
+    """
+    before, after = crossing.before, crossing.after
+    permuted = (before.n, before.s) == (after.n, after.s) and before.o != after.o
+    if permuted and (crossing.leg.held != "full" or crossing.egress.held != "full"):
+        return True
+    displaced = any(change.kind == "reorder" for change in crossing.proper)
+    return _finished_too_early(crossing) or (displaced and len(slots_of(crossing.leg)) > 1)
+
+
+def _finished_too_early(crossing: Crossing) -> bool:
+    """Whether output stands behind the answer's last finish, and behind none upstream."""
+    return goes_on_behind_finish(crossing.egress) and not goes_on_behind_finish(crossing.leg)
 
 
 def cut_otherwise(crossing: Crossing) -> Made | None:
@@ -84,7 +106,8 @@ def _is_recut(changes: Sequence[Change], crossing: Crossing) -> bool:
     Where not all was due at gateway out, what its new content stands for may be what was never sent.
     """
     before, after = crossing.before, crossing.after
-    new = any(c.kind in _NEW and c.side == "after" and _has_content(c, after) for c in changes)
+    added = _NEW if crossing.peer else _NEW | {"duplicate"}
+    new = any(c.kind in added and c.side == "after" and _has_content(c, after) for c in changes)
     gone = any(c.kind in LOSSES for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
         {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)

@@ -105,7 +105,8 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
         return replace(last, hop=unproven("no digests were recorded"))
     if after.n and continued(views, after):
         return replace(last, hop=Hop("intact", prefix=after.n), joined=True)
-    for leg in reversed(legs):
+    whole = [leg for leg in legs if leg.complete]
+    for leg in reversed(whole or legs):
         made = same_content(Crossing(leg, egress))
         if made is not None and made.hop.status == "intact":
             return Upstream(leg, made.hop, replaced(legs, leg), recut=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from streamwitness.semconv import MISSING, STAMPED
-from streamwitness.stamping import tag_of
+from streamwitness.semconv import MISSING, STAMPED, TAG_DIGITS
 
 from .records import Record
 from .view import View
@@ -60,7 +59,7 @@ def rows_of(record: Record, *, numbered: bool = False) -> Iterator[Row]:
 def _size_of_stamp(record: Record, position: int) -> int:
     """Bytes of the number within an event (`gateway/stamp.py`)."""
     number = (record.first_number or 0) + position
-    return len(f'"_stream":"{tag_of(record.exchange)}","_seq":{number},')
+    return len(f'"_stream":"{record.exchange[:TAG_DIGITS]}","_seq":{number},')
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, MALFORMED, RESPONSE_ID, ROLE, TERMINAL, TEXT
+from streamwitness.semconv import ERROR, FINISH, MALFORMED, RESPONSE_ID, ROLE, TERMINAL, TEXT, TOOL_ARGS
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 
@@ -91,6 +91,12 @@ def test_a_swallowed_error() -> None:
     """An error at gateway in, and a clean answer at gateway out."""
     verdict = gateway([*ANSWER[:6], ERROR_EVENT], ANSWER[:6])
     assert told(verdict) == [("gap", ["gateway"], 1, (6, 6))]
+
+
+def test_an_error_after_which_the_answer_went_on_is_not_due() -> None:
+    """It ended nothing: the response was complete, and all of it was sent."""
+    verdict = gateway([*ANSWER[:6], ERROR_EVENT, *ANSWER[6:]], ANSWER)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
 
 
 def test_the_same_content_cut_otherwise_is_intact() -> None:
@@ -360,8 +366,16 @@ def test_a_fallback_that_was_cut_into_other_events_is_intact() -> None:
 @pytest.mark.parametrize("shown", [20, 12], ids=["all", "without the calls"])
 def test_an_answer_in_several_parts_is_joined(shown: int) -> None:
     """An agent that calls tools in between: a part from each response, one finish for all."""
-    sent = [*ROLES, *WORDS[:shown], *REST[1:]]
-    assert verdict_of((ANSWER, REST), sent) == ("completed", "intact", [])
+    calls = [replace(event, parts=TOOL_ARGS) for event in WORDS[12:]]
+    read = [*ROLES, *WORDS[:12], *calls, *FINISHES, *DONE]
+    sent = [*ROLES, *WORDS[:12], *calls[: shown - 12], *REST[1:]]
+    assert verdict_of((read, REST), sent) == ("completed", "intact", [])
+
+
+def test_words_of_an_earlier_part_that_were_not_sent_leave_it_unproven() -> None:
+    """They are lost, or the next response said them again: nobody knows."""
+    sent = [*ROLES, *WORDS[:12], *REST[1:]]
+    assert verdict_of((ANSWER, REST), sent) == ("completed", "unproven", [])
 
 
 def test_a_loss_in_a_joined_answer_is_unproven() -> None:

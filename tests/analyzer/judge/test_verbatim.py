@@ -186,11 +186,35 @@ def test_a_call_of_which_little_is_as_it_was() -> None:
 
 
 def test_a_text_that_changed_place_with_a_call() -> None:
-    """The content of each is the same; in the same bytes, nothing was cut otherwise."""
+    """The content of each is the same, and in order: whoever shows them one by one loses nothing by it."""
     sent = [*CALL, *TEXT, *ends(finish="tool_calls")]
+    for blocks in (gateway(sent, Leg(READ)), without_rows(gateway(sent, Leg(READ)), "egress")):
+        verdict = judge(blocks, settled=True)
+        assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_a_finish_that_was_sent_before_the_last_words() -> None:
+    """Who stops there has not had them; in other bytes that is not proven, and it is never called intact."""
+    finish, done = ends(finish="tool_calls")
+    sent = [*TEXT, *CALL[:-1], finish, CALL[-1], done]
     assert [kind for kind, *_ in found(gateway(sent, Leg(READ)))] == ["reorder"]
-    assert judge(without_rows(gateway(sent, Leg(READ)), "egress"), settled=True)["integrity"] == "unproven"
-    assert judge(gateway(anew(sent), Leg(READ)), settled=True)["integrity"] == "intact"
+    for blocks in (gateway(anew(sent), Leg(READ)), without_rows(gateway(sent, Leg(READ)), "egress")):
+        assert judge(blocks, settled=True)["integrity"] == "unproven"
+
+
+def test_pieces_that_say_the_same_in_another_cut() -> None:
+    """ "ha ", "ha ha " and "ha ha ", "ha ": cut anew, and both pieces were there before."""
+    read, sent = said("ha ") + said("ha ha "), said("ha ha ") + said("ha ")
+    verdict = judge(gateway([*sent, *ends()], Leg([*read, *ends()])), settled=True)
+    assert verdict["findings"] == []
+
+
+def test_a_gateway_that_joins_words_and_stops_reading_at_the_finish() -> None:
+    """What it made by joining may be equal to another event; all content of the response came through."""
+    words = said("ha ", "ha ", "ha ha ", "so")
+    joined = said("ha ha ", "ha ha ", "so")
+    verdict = judge(gateway([*joined, *ends()], Leg([*words, *ends()], end="cancelled")), settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
 
 
 # --------------------------------------------------------------------------- finishes
