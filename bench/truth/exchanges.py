@@ -220,6 +220,6 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "tabs": (tabs, 1),
     "gateways": (gateways, 1),
     "killed": (killed, 1),
-    "lines": (lines, 0),
+    "lines": (lines, 1),
 }
 """Name → what makes such a stream, and how often beside the others."""

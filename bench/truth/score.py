@@ -38,6 +38,8 @@ to be lost in the earlier one; and of a process that died nobody knows how much 
 """
 UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies", "unprovable"))
 """Notes of streams of which the records cannot prove that they are in order."""
+_COPIES_WITHIN: Final = 5
+"""Places behind an event, or a run of them, in which the model puts the copy."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
 _AROUND: Final[dict[Component, tuple[Point, Point]]] = {
     "gateway": ("ingress", "egress"),
@@ -321,7 +323,7 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
     With all records there, it is told exactly.
     """
     for passage in trial.passages:
-        _covered(trial, passage, findings, out)
+        _covered(trial, passage, findings, out, whole=whole)
         run = lost_run(passage) if passage.by_event else None
         told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] in LOST]
         if run is None or not told:
@@ -334,10 +336,10 @@ def _placed(trial: Trial, findings: Sequence[Mapping[str, Any]], out: Score, *, 
             out.placed = (out.placed[0] + (reach == run), out.placed[1] + 1)
 
 
-def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score) -> None:
+def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any]], out: Score, *, whole: bool) -> None:
     """A place that is told surely is one where all was lost, and not something that looks like it elsewhere.
 
-    A single deed is a shortest explanation, so its place is within what is told, surely or not.
+    A single deed is a shortest explanation, so with all rows there its place is within what is told, surely or not.
     """
     if passage.stopped or passage.lost is None or Difference.of(passage).moved:
         return
@@ -345,10 +347,11 @@ def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
     for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:
         out.sure = (out.sure[0] + passage.lost.issuperset(range(low, high + 1)), out.sure[1] + 1)
     deeds = [deed for deed in trial.deeds if deed.component == passage.component]
-    if len(deeds) != 1 or len(told) != 1 or deeds[0].act not in ("double", "drop", "cut"):
+    if not whole or len(deeds) != 1 or len(told) != 1 or deeds[0].act not in ("double", "drop", "cut"):
         return
     (low, high), at = told[0]["sequence"], deeds[0].at
-    out.sure = (out.sure[0] + (low <= at[0] <= high), out.sure[1] + 1)
+    last = at[-1] + _COPIES_WITHIN if deeds[0].act == "double" else at[0]
+    out.sure = (out.sure[0] + (low <= last and at[0] <= high), out.sure[1] + 1)
 
 
 def _integrity(
