@@ -334,12 +334,16 @@ def _repeated(naming: Naming) -> Iterable[Change]:
 
 
 def _displaced(naming: Naming, kinds: Kinds | None) -> Iterable[Change]:
-    """Events applied after later ones of their kind: the fewest that must move to restore the order."""
+    """Events applied after later ones of their kind: the fewest that must move to restore the order.
+
+    Where reports are lost, one that seems displaced may be a copy of one that was reported there.
+    """
     moved = displaced(_used_once(naming), kinds)
     if moved:
         span = (min(moved), max(moved))
         exact = len(moved) == 1 and not (naming.unnamed or naming.late)
-        yield Change("reorder", len(moved), exact, "before", span, span)
+        kind = "mismatch" if naming.lost or naming.unnamed else "reorder"
+        yield Change(kind, len(moved), exact, "before", span, span)
 
 
 def _used_once(naming: Naming) -> list[int]:

@@ -108,9 +108,9 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     leg, hop = path.upstream.leg, path.upstream.hop
     if leg is not None and hop is not None and chain and chain[0].point == "egress":
         steps.append(Step(leg, chain[0], hop, path.upstream.peer))
-    due = True
+    due = not chain or chain[0].point == "egress" or chain[0].closing is None or ended_by_peer(chain[0], None)
     for before, after in pairwise(chain):
-        peer = due and ended_by_peer(after, before)
+        peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
         made = _hop(path, before, after, peer)
         if after.point == "applied" and _may_put_right(path, made, steps):
             made = Hop("unproven", prefix=made.prefix, unread=made.unread, reason=_PUT_RIGHT)
@@ -133,6 +133,12 @@ def _may_put_right(path: Path, hop: Hop, before: Sequence[Step]) -> bool:
         return False
     leg = path.upstream.leg
     return leg is None or not (View(leg, "semantic").whole and View(before[-1].after, "semantic").whole)
+
+
+def _may_have_returned(before: Record, after: Record) -> bool:
+    """Whether a parser that nobody described may have returned of its own accord: how the body ended is not held."""
+    unheld = before.point == "egress" or before.closing is None
+    return after.point == "parsed" and after.end == "eof" and not after.delivers and unheld
 
 
 def ended_by_peer(record: Record, before: Record | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from .behind import behind_the_end
 from .change import LOSSES, Change, Hop, Proof
 from .crossing import Crossing, Made, unproven
-from .envelope import lost_finish, made_up_finish
+from .envelope import chose_to_stop, lost_finish, made_up_finish
 from .parts import all_slots, first_difference, goes_on_behind_finish, may_go_on_behind_terminal, same_slots, slots_of
 from .view import View
 
@@ -36,7 +36,8 @@ def same_content(crossing: Crossing) -> Made | None:
         return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
         return Made(unproven("more events with a finish left than were read"), recut=True)
-    fault = lost_finish(leg, egress) or (made_up_finish(leg, egress) if crossing.peer else None)
+    made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
+    fault = lost_finish(leg, egress) or made_up
     return Made(fault or Hop("intact", prefix=0), recut=True)
 
 

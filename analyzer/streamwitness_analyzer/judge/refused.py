@@ -37,6 +37,8 @@ def refused(path: Path) -> list[Fault]:
     if path.named is None or not path.named.rejected or not path.steps or any(f.by_itself for f in path.faults):
         return []
     last = path.steps[-1]
+    if any(step.bridged or len(step.components) > 1 for step in path.steps):  # a role may be lost there, and be missed
+        return []
     if any(step.hop.status != "intact" for step in path.steps[:-1]) or last.after.point != "applied":
         return []
     if path.upstream.edited:  # what the reducer misses may have been left out on purpose

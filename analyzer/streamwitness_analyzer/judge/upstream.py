@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from .change import Hop
+from .change import LOSSES, Hop
 from .crossing import Crossing, Edited, all_due, unproven
 from .declared import REASONS
 from .envelope import uncounted
@@ -119,8 +119,16 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     others = [view for view in views if view is not feeding[0]]
     gone = replaced(legs, crossing.leg)
     if sole.hop and not explained_by(sole.hop, crossing, others) and not spliced(feeding[0], others, after):
-        return replace(sole, superseded=gone)
+        return replace(sole, hop=_at_least(sole.hop, crossing.leg, others), superseded=gone)
     return Upstream(crossing.leg, unproven(_SHARED), gone)
+
+
+def _at_least(hop: Hop, leg: Record, others: Sequence[View]) -> Hop:
+    """The same, a loss as a bound where a later attempt brought content: what of that was due is not known."""
+    if not any(other.record.total("content") for other in others if (other.record.leg or 0) > (leg.leg or 0)):
+        return hop
+    changes = (replace(change, exact=change.exact and change.kind not in LOSSES) for change in hop.changes)
+    return replace(hop, changes=tuple(changes))
 
 
 def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> Upstream:
