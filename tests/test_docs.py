@@ -16,7 +16,8 @@ from streamwitness import semconv as sc
 from streamwitness.cli import build_parser, discover
 from streamwitness.runtime import ClientSettings
 from streamwitness.settings import NAMES, options, variable
-from streamwitness_analyzer.judge import endings, words
+from streamwitness_analyzer.judge.ending import endings
+from streamwitness_analyzer.judge.telling import words
 from streamwitness_analyzer.vocabulary import ENDINGS, KINDS
 from tests.docs import examples, markdown
 from tests.docs.markdown import ROOT
@@ -166,7 +167,8 @@ def test_every_file_stands_in_the_readme_of_its_folder(folder: str) -> None:
     """So that whoever looks for something finds where it is, and nobody looks for what is gone."""
     rows = [line for line in (ROOT / folder / "README.md").read_text().splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`(\w+\.py)`", row.split("|")[1])}
-    files = {path.name for path in (ROOT / folder).glob("*.py")}
+    rooms = [path.parent for path in (ROOT / folder).glob("*/__init__.py") if not (path.parent / "README.md").exists()]
+    files = {path.name for place in (ROOT / folder, *rooms) for path in place.glob("*.py")}
     assert files - {"__init__.py", "__main__.py"} <= named <= files
 
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from importlib import import_module
 from itertools import islice
 from typing import Any, Final
 
@@ -138,7 +137,7 @@ def without(mutation: Mutation) -> Iterator[None]:
 def _replaced(path: str, instead: Any) -> Iterator[None]:
     """`module.name` or `module.Class.name` of the judge as `instead` makes it of what it was, wherever it is used."""
     module, _, name = path.partition(".")
-    owner: Any = import_module(f"{_JUDGE}.judge.{module}")
+    owner: Any = _module(module)
     *within, last = name.split(".")
     for part in within:
         owner = getattr(owner, part)
@@ -152,6 +151,15 @@ def _replaced(path: str, instead: Any) -> Iterator[None]:
     finally:
         for each in owners:
             setattr(each, last, kept)
+
+
+def _module(name: str) -> Any:
+    """The file of the judge that is called so, in whichever of its rooms."""
+    place = _JUDGE + ".judge."
+    found = [m for full, m in sys.modules.items() if full.startswith(place) and full.rpartition(".")[2] == name]
+    if len(found) != 1:
+        raise AttributeError(f"the judge has {len(found)} files called {name}.py")
+    return found[0]
 
 
 def _modules() -> list[Any]:

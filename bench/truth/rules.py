@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from streamwitness_analyzer.judge import excuses, fill, lost_rows, records
-from streamwitness_analyzer.judge.change import Hop
-from streamwitness_analyzer.judge.edits import Edits, edits, matching
+from streamwitness_analyzer.judge.compare import fill, lost_rows
+from streamwitness_analyzer.judge.compare.change import Hop
+from streamwitness_analyzer.judge.compare.edits import Edits, edits, matching
+from streamwitness_analyzer.judge.gateway import excuses
+from streamwitness_analyzer.judge.testimony import records
 
 
 @dataclass(frozen=True)
@@ -282,11 +284,11 @@ def mutations() -> tuple[Mutation, ...]:
 _BLAME: Final = (
     Mutation("7.1 suspects: from the last point that saw it", {"attribute.suspects": _everybody_before}),
     Mutation("7.1 seen, missing, seen again: nobody", {"attribute._contradicted": first(1)}, ("lying",)),
-    Mutation("7.1 accountability: a stop of one's own is no loss", {"path.ended_by_peer": _all_due}, _HOPS),
-    Mutation("7.1 one process", {"records.Exchange.at": _of_any_process, "path._only": lambda _: lambda records:
+    Mutation("7.1 accountability: a stop of one's own is no loss", {"hops.ended_by_peer": _all_due}, _HOPS),
+    Mutation("7.1 one process", {"records.Exchange.at": _of_any_process, "hops._only": lambda _: lambda records:
              records[-1] if records else None}, ("tabs",)),
     Mutation("7.1 one exchange", {"records.collect": _as_one_exchange}, ("resumed", "gateways")),
-    Mutation("7.1 two records of one point in one process: none", {"path._only": lambda _: lambda records:
+    Mutation("7.1 two records of one point in one process: none", {"hops._only": lambda _: lambda records:
              records[-1] if records else None}, ("twice",)),
     Mutation("7.1 roles: only points that the key may testify for", {"records.contributes": never(True)}, ("roles",)),
     Mutation("7.1 roles: nothing is certain without one", {"records.Record.vouched": _said(True)}, ("roles",)),
@@ -309,7 +311,7 @@ _BLAME: Final = (
     Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("refuses",)),
     Mutation("7.1 a reducer that refuses accuses only behind what is intact", {"refused.refused": _every_hop_intact},
              ("fails_closed",)),
-    Mutation("7.1 a reducer that puts right", {"path._put_right": never(False)}, ("puts_right",)),
+    Mutation("7.1 a reducer that puts right", {"hops._put_right": never(False)}, ("puts_right",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),
     Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("lines",)),
@@ -354,7 +356,7 @@ _HOP: Final = (
              ("behind_the_end",)),
     Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)},
              ("by_lines", "reads_by_lines")),
-    Mutation("7.2 parsed: a swallowed error", {"path._with_error": first(0)}, ("parser_swallows",)),
+    Mutation("7.2 parsed: a swallowed error", {"hops._with_error": first(0)}, ("parser_swallows",)),
 )  # fmt: skip
 
 _GATEWAY: Final = (

@@ -6,7 +6,7 @@ from streamwitness_analyzer import vocabulary
 from streamwitness_analyzer.counting import ENDED, FINDINGS
 from streamwitness_analyzer.filters import WORDS
 from streamwitness_analyzer.judge import table
-from streamwitness_analyzer.judge.words import VERBS
+from streamwitness_analyzer.judge.telling.words import VERBS
 
 
 def test_endings_are_the_judges() -> None:

@@ -17,8 +17,9 @@ from streamwitness.runtime import ClientSettings
 from streamwitness.semconv import Point
 from streamwitness.settings import Option, options
 from streamwitness_analyzer.counting import METRICS
-from streamwitness_analyzer.judge import endings, words
-from streamwitness_analyzer.judge.change import CASES
+from streamwitness_analyzer.judge.compare.change import CASES
+from streamwitness_analyzer.judge.ending import endings
+from streamwitness_analyzer.judge.telling import words
 from streamwitness_analyzer.metrics import GAUGES
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style

@@ -19,7 +19,8 @@ import streamwitness
 from streamwitness.gateway import StreamWitness, upstream
 from streamwitness.testing import recording
 from streamwitness_analyzer.decode import decode_otlp
-from streamwitness_analyzer.judge import judge, stalls, waiting
+from streamwitness_analyzer.judge import judge, waiting
+from streamwitness_analyzer.judge.ending import stalls
 from tests.analyzer.kit import otlp
 from tests.clientsdk.gateway.serving import PATH, SSE, chat, serve, until
 

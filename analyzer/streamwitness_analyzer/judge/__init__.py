@@ -7,10 +7,10 @@ from typing import Any
 
 from streamwitness.blocks import Block
 
-from .endings import table
-from .records import all_closed, collect
+from .ending.endings import table
+from .testimony.records import all_closed, collect
+from .testimony.view import ContradictionError
 from .verdict import JUDGE_VERSION, document
-from .view import ContradictionError
 
 __all__ = ["JUDGE_VERSION", "all_closed", "judge", "table"]
 

@@ -16,12 +16,12 @@ from typing import Final, Literal
 
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
-from .change import Change, Hop
-from .handed import judge_handed_on
-from .parts import misframed, withholds
-from .places import judge_views
-from .records import Record
-from .view import View
+from .client.handed import judge_handed_on
+from .compare.change import Change, Hop
+from .compare.places import judge_views
+from .testimony.parts import misframed, withholds
+from .testimony.records import Record
+from .testimony.view import View
 
 Confidence = Literal["certain", "narrowed", "inconsistent"]
 _NOBODY: Final[tuple[Component, ...]] = ()

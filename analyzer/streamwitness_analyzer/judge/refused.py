@@ -9,19 +9,17 @@ on for that other stream (docs/design.md §7.3).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamwitness.semconv import FOREIGN
 
 from .attribute import Fault, on_intact_path, told_of
-from .change import Change, Hop, Proof, Span
-from .named import carrying
-from .parts import positions_with_result
-from .records import Record
-from .view import View
-
-if TYPE_CHECKING:
-    from .path import Path
+from .client.named import carrying
+from .compare.change import Change, Hop, Proof, Span
+from .path import Path
+from .testimony.parts import positions_with_result
+from .testimony.records import Record
+from .testimony.view import View
 
 KINDS: Final = {"wrong_stream": "cross_stream", "after_terminal": "after_terminal"}
 """Result of a refusal → the kind of its finding; of all others a `gap`: the event is not in the answer."""

@@ -16,7 +16,7 @@ it; what later points show of the same is not told twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamwitness.semconv import (
     EDITED,
@@ -36,14 +36,12 @@ from streamwitness.semconv import (
 )
 
 from .attribute import Fault, within
-from .change import Change, Proof, Span
-from .legs import related
-from .parts import misframed
-from .records import Record
-from .view import View
-
-if TYPE_CHECKING:
-    from .path import Path
+from .compare.change import Change, Proof, Span
+from .gateway.legs import related
+from .path import Path
+from .testimony.parts import misframed
+from .testimony.records import Record
+from .testimony.view import View
 
 UNDECODABLE: Final = "what they hold cannot be decoded"
 UNPLACED: Final = "they belong to a part of the answer that was never begun"

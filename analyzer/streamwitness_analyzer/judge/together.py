@@ -15,12 +15,12 @@ from streamwitness.semconv import UPSTREAM_EXCHANGE
 from streamwitness.sums import P, power
 
 from .attribute import Fault
-from .change import LOSSES
-from .endings import Row
+from .compare.change import LOSSES
+from .ending.endings import Row
+from .ending.states import egress_state, ingress_state
 from .path import Path
-from .records import Record
-from .states import egress_state, ingress_state
-from .view import Run, View, same_run
+from .testimony.records import Record
+from .testimony.view import Run, View, same_run
 
 Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"

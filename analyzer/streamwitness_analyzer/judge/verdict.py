@@ -10,17 +10,19 @@ from streamwitness.blocks import Block
 from streamwitness.semconv import CLIENT, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
 from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 
-from . import together, waste, words
-from .cells import alone, draw
-from .change import Hop
-from .counting import counts, counts_of_stream
-from .endings import OPEN, Row, ending_of
-from .findings import Finding, findings_of
-from .moment import ended_at, moment
-from .path import Path, paths
-from .records import Exchange, Record, Testimony, dropped
-from .sentences import notes, said, why
-from .states import after, client_state, egress_state, finish, ingress_state
+from . import together, waste
+from .compare.change import Hop
+from .ending.endings import OPEN, Row, ending_of
+from .ending.moment import ended_at, moment
+from .ending.states import after, client_state, egress_state, finish, ingress_state
+from .hops import paths
+from .path import Path
+from .telling import words
+from .telling.cells import alone, draw
+from .telling.counting import counts, counts_of_stream
+from .telling.findings import Finding, findings_of
+from .telling.sentences import notes, said, why
+from .testimony.records import Exchange, Record, Testimony, dropped
 
 JUDGE_VERSION: Final = 4
 _PROVEN: Final = frozenset(("certain", "narrowed"))

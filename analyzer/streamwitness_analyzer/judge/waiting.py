@@ -18,9 +18,9 @@ from typing import Final
 from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, PROGRESS_GAP_MS
 
 from .attribute import Fault, Step, suspects
-from .change import Change, Proof
-from .records import Record
-from .view import Axis, View
+from .compare.change import Change, Proof
+from .testimony.records import Record
+from .testimony.view import Axis, View
 
 KIND: Final = "delayed"
 BUDGET_MS: Final = 2_000

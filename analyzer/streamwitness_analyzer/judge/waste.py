@@ -16,8 +16,8 @@ from typing import Final
 from streamwitness.semconv import STAMPED, USAGE_OUTPUT
 
 from .attribute import Fault, suspects
-from .change import Change, Proof
-from .records import Exchange, Record
+from .compare.change import Change, Proof
+from .testimony.records import Exchange, Record
 from .waiting import held_ms, stepped
 
 KIND: Final = "upstream_kept_running"

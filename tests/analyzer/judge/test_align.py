@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from streamwitness_analyzer.judge import align
-from streamwitness_analyzer.judge.align import compare
-from streamwitness_analyzer.judge.change import Hop
+from streamwitness_analyzer.judge.compare import align
+from streamwitness_analyzer.judge.compare.align import compare
+from streamwitness_analyzer.judge.compare.change import Hop
 from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import view
 

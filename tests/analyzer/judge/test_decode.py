@@ -11,8 +11,8 @@ import pytest
 
 from bench.truth.model import damaged
 from streamwitness.sums import P, mix
-from streamwitness_analyzer.judge import decode as module
-from streamwitness_analyzer.judge.decode import COMBINATIONS, SHAPES, TRIES, decode
+from streamwitness_analyzer.judge.compare import decode as module
+from streamwitness_analyzer.judge.compare.decode import COMBINATIONS, SHAPES, TRIES, decode
 from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import digests, view
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from streamwitness_analyzer.judge.edits import distance, edits, matching
+from streamwitness_analyzer.judge.compare.edits import distance, edits, matching
 
 
 def brute(a: list[int], b: list[int]) -> tuple[int, set[int], set[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamwitness_analyzer.judge.endings import CLIENT, EGRESS, INGRESS, ROWS, ending_of, table
+from streamwitness_analyzer.judge.ending.endings import CLIENT, EGRESS, INGRESS, ROWS, ending_of, table
 from streamwitness_analyzer.vocabulary import ENDINGS
 
 

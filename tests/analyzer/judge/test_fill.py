@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from bench.truth.model import damaged
-from streamwitness_analyzer.judge.align import equal_prefix, window
-from streamwitness_analyzer.judge.fill import filled
-from streamwitness_analyzer.judge.view import View
+from streamwitness_analyzer.judge.compare.align import equal_prefix, window
+from streamwitness_analyzer.judge.compare.fill import filled
+from streamwitness_analyzer.judge.testimony.view import View
 from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import digests, view
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamwitness_analyzer.judge import judge
-from streamwitness_analyzer.judge.change import CASES
+from streamwitness_analyzer.judge.compare.change import CASES
 from tests.analyzer.judge.build import LEG, TERMINAL, Event, How, answer, path, sums, used, usual
 from tests.analyzer.judge.test_hops import hop, without
 

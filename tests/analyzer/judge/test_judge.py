@@ -309,7 +309,7 @@ def test_a_healthy_stream_is_judged_without_opening_its_rows(monkeypatch: pytest
     def opened(_: object) -> None:
         raise AssertionError("a healthy record was opened")
 
-    monkeypatch.setattr("streamwitness_analyzer.judge.view.Opened.__init__", lambda self, view: opened(view))
+    monkeypatch.setattr("streamwitness_analyzer.judge.testimony.view.Opened.__init__", lambda self, view: opened(view))
     assert judge(seen(ANSWER), settled=True)["integrity"] == "intact"
 
 

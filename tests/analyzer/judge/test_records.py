@@ -10,7 +10,7 @@ import pytest
 from streamwitness.blocks import Block
 from streamwitness.semconv import ROLES
 from streamwitness_analyzer.judge import all_closed, judge
-from streamwitness_analyzer.judge.records import collect
+from streamwitness_analyzer.judge.testimony.records import collect
 from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 13))

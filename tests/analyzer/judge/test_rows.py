@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, MISFRAMED, STATUS_CODE, TERMINAL, Point
-from streamwitness_analyzer.judge.endings import CLIENT, EGRESS, INGRESS, ROWS, Row, ending_of
-from streamwitness_analyzer.judge.path import paths
-from streamwitness_analyzer.judge.records import collect
-from streamwitness_analyzer.judge.states import client_state, egress_state, ingress_state
+from streamwitness_analyzer.judge.ending.endings import CLIENT, EGRESS, INGRESS, ROWS, Row, ending_of
+from streamwitness_analyzer.judge.ending.states import client_state, egress_state, ingress_state
+from streamwitness_analyzer.judge.hops import paths
+from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.vocabulary import ENDINGS
 from tests.analyzer.judge import test_stalls as stalls
 from tests.analyzer.judge.build import Event, How, answer, handed_on, path, usual

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from streamwitness.semconv import Point
-from streamwitness_analyzer.judge.records import collect
-from streamwitness_analyzer.judge.view import View
+from streamwitness_analyzer.judge.testimony.records import collect
+from streamwitness_analyzer.judge.testimony.view import View
 from tests.analyzer.judge.build import Event, How
 
 

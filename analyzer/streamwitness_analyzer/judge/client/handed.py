@@ -1,0 +1,139 @@
+"""What a parser handed on, beside what it read: it may hand on the same content in other pieces (docs/design.md §7.2).
+
+A parser that says what it delivers hands on event by event. One that nobody described may cut the content anew: then
+only the digests of all of it, at both points, tell whether it is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
+from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, faulty
+from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
+from streamwitness_analyzer.judge.compare.places import judge_views
+from streamwitness_analyzer.judge.testimony.parts import (
+    all_slots,
+    goes_on_behind_finish,
+    may_go_on_behind_terminal,
+    parts_of,
+    positions_with,
+    same_slots,
+    stopped_within_an_event,
+)
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.view import View
+
+_FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out behind the finish"
+_END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
+_BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
+_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+_DIFFERS: Final = "the content differs, and was cut into other events"
+_FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
+_OTHER_FINISH: Final = "why it ended came out as something else"
+_ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
+
+
+def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
+    """Judge what came to a parser (`before`: at the client, or as it left the gateway) → what it handed on."""
+    a, b = View(before, "semantic"), View(after, "semantic")
+    hop = but_for_odd_bytes(judge_views(a, b, peer=peer), a)
+    if hop.status == "intact" and a.closed and b.closed and peer:
+        return _with_finish(hop, before, after)
+    if hop.status != "faulty":
+        return hop
+    if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
+        return same
+    if before.point == "egress" and may_go_on_behind_terminal(before):
+        return Hop("unproven", prefix=hop.prefix, reason=_BEHIND)
+    more = any(change.kind not in LOSSES for change in hop.changes)
+    if more and stopped_within_an_event(before):
+        reason = "the body ended without a blank line; the parser may have read on to there"
+        return Hop("unproven", prefix=hop.prefix, reason=reason)
+    told = peer and _whole_content_told(before) and _whole_content_told(after)
+    if not after.delivers and not told and (more or _new_pieces(a, b)):
+        return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
+    return hop if after.delivers or not _cut_anew(hop) else _as_a_whole(hop, before, after)
+
+
+def _cut_anew(hop: Hop) -> bool:
+    """Whether new pieces came where others are missing."""
+    kinds = {change.kind for change in hop.changes}
+    return bool(kinds & _NEW) and bool(kinds & LOSSES)
+
+
+def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
+    """The fault of a parser that cuts the content anew: that it differs, or how it ends, but never piece by piece."""
+    if same_slots(before, after):
+        places = positions_with(before, FINISH)
+        lost = before.part("finish") > after.part("finish")
+        span = (places[0], places[-1]) if places else (0, before.events - 1)
+        change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
+        return faulty([change], Proof("envelope"), prefix=hop.prefix)
+    spans = [change.span for change in hop.changes if change.side == "before"]
+    span = (min(low for low, _ in spans), max(high for _, high in spans))
+    return faulty([Change("altered", 1, False, "before", span, span, note=_DIFFERS)], Proof("by_content"))
+
+
+def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
+    """A finish that came out as another one under the same digest, which does not tell whether tools are wanted."""
+    same_calls = before.part("tool_start") == after.part("tool_start")
+    if not _ended_otherwise(before, after) or not same_calls or may_go_on_behind_terminal(before):
+        return hop
+    places = positions_with(before, FINISH)
+    span = (places[0], places[-1]) if places else (0, before.events - 1)
+    change = Change("altered", 1, len(places) == 1, "before", span, span, len(places) == 1, note=_OTHER_FINISH)
+    return faulty([change], Proof("envelope"), prefix=hop.prefix)
+
+
+def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
+    """The hop where every slot holds the same: how it was cut, and how it ended; None where a finish is in doubt."""
+    if not _finished_alike(before, after):
+        due = _finishes_due(before)
+        if due is None:
+            return Hop("unproven", prefix=hop.prefix, reason=_END_NOT_HELD)
+        if not due <= after.part("finish") <= before.part("finish"):
+            return None
+    elif _ended_otherwise(before, after):
+        alone = len(hop.changes) == 1 and hop.changes[0].kind == "altered" and hop.changes[0].count == 1
+        return hop if alone else Hop("unproven", prefix=hop.prefix, reason=_ENDED_OTHERWISE)
+    a, b = View(before, "semantic"), View(after, "semantic")
+    if bool(after.delivers) and (a.n, a.s) == (b.n, b.s):
+        return hop
+    if goes_on_behind_finish(after) and not goes_on_behind_finish(before):
+        return Hop("unproven", prefix=hop.prefix, reason=_FINISH_TOO_EARLY)
+    return Hop("intact", prefix=hop.prefix)
+
+
+def _finishes_due(record: Record) -> int | None:
+    """How many finishes stand up to the first terminator, where readers stop; None where lost rows hide it."""
+    if not may_go_on_behind_terminal(record):
+        return record.part("finish")
+    masks = sorted(parts_of(record).items())
+    first = next((position for position, mask in masks if mask & TERMINAL), None)
+    if first is None or len(masks) < record.events:
+        return None
+    return sum(1 for position, mask in masks if mask & FINISH and position <= first)
+
+
+def _finished_alike(before: Record, after: Record) -> bool:
+    return before.part("finish") == after.part("finish")
+
+
+def _ended_otherwise(before: Record, after: Record) -> bool:
+    """Whether a finish came out as another one."""
+    one, other = before.told(FINISH_REASONS_ATTRIBUTE), after.told(FINISH_REASONS_ATTRIBUTE)
+    if not (isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and before.part("finish")):
+        return False
+    return list(one) != list(other)
+
+
+def _new_pieces(a: View, b: View) -> bool:
+    """Whether pieces may have been handed on that were not read as such."""
+    return not (a.digests and b.digests and b.whole and b.counts <= a.counts)
+
+
+def _whole_content_told(record: Record) -> bool:
+    """Whether the digests of all content are held, so that another cut of it can be told from other content."""
+    closing = record.closing
+    return record.closed and closing is not None and bool(closing.slot_digests) and all_slots(record)

@@ -1,0 +1,152 @@
+"""What the application kept, beside what it was given: `misapplied` (docs/design.md §7.3).
+
+An application may show its result (`applied(stream).result(text)`): then its closing block holds the digests of its
+texts, made as those of the point before. Equal in every slot, nothing was lost, whatever the reports say. Different, it
+is another text, of which the reports tell why, or else that nothing but the application can have changed it: it took up
+every event that carries output, once, in order and whole, and kept something else. A text whose events were left out on
+purpose, refused, or not reported proves nothing, and neither does one that the application stopped reading.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Final
+
+from streamwitness.semconv import PART, TEXT
+from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, Span
+from streamwitness_analyzer.judge.testimony.parts import all_slots, first_difference, parts_of, slots_of, unread
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.view import View
+
+from .named import CONTENT_MASK, Named, carrying, read
+
+PRIMARY: Final = "0/text/0"
+_KINDS: Final = {"text": "text", "reasoning": "reasoning", "refusal": "refusal", "tool": "call"}
+"""Kinds of slots that an application can show → how they are called."""
+_PARTS: Final = {
+    "text": ("text",),
+    "reasoning": ("reasoning",),
+    "refusal": ("refusal",),
+    "tool": ("tool_start", "tool_args"),
+}
+"""Kind of slot → the parts of events that carry it."""
+_TAKEN: Final = frozenset(("ok", "applied"))
+_SILENT: Final = "the text that the application kept is not the one that it was given, and it reported no event"
+_UNREAD: Final = "the text that the application kept is not the one that is known to have been given to it"
+_LEFT_OUT: Final = (
+    "the text that the application kept is not the one that it was given, but it did not take up every event"
+)
+_Told = dict[str, tuple[str, int]]
+
+
+def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
+    """The hop A → B, judged by its reports, beside what the application shows of its result."""
+    kept = slots_of(b)
+    if not kept or not (peer and a.closed and b.closed and all_slots(a)):
+        return named
+    given = slots_of(a)
+    kept = _paired(given, kept)
+    different = {slot: (given[slot], kept[slot]) for slot in _comparable(given, kept, a) if given[slot] != kept[slot]}
+    if not different:
+        return replace(named, hop=Hop("intact", prefix=a.events), rejected={}) if given == kept else named
+    if not b.events:
+        return replace(named, hop=Hop("unproven", reason=_SILENT))
+    if named.hop.status == "faulty":
+        return named  # which is why
+    if unread(a):
+        return replace(named, hop=Hop("unproven", reason=_UNREAD, unread=named.hop.unread))
+    if not _took_all(named, a, b, different):
+        return replace(named, hop=Hop("unproven", reason=_LEFT_OUT, unread=named.hop.unread))
+    change = Change("misapplied", len(different), True, "before", *_where(a, b, different), note=_sizes(different))
+    return replace(named, hop=Hop("faulty", (replace(change, proof=Proof("by_content")),)))
+
+
+def _paired(given: _Told, kept: _Told) -> _Told:
+    """What was kept, each call beside the given one of the same content: which is the first means nothing."""
+    paired, had = dict(kept), _grouped(given)
+    for group, slots in _grouped(kept).items():
+        if not group.endswith("/tool") or slots != had.get(group):
+            continue
+        rest = Counter(kept[slot] for slot in slots)
+        others = []
+        for slot in sorted(slots):
+            if rest[given[slot]]:
+                rest[given[slot]] -= 1
+                paired[slot] = given[slot]
+            else:
+                others.append(slot)
+        paired |= zip(others, rest.elements(), strict=True)
+    return paired
+
+
+def _comparable(given: _Told, kept: _Told, a: Record) -> list[str]:
+    """Slots at both points of which it is known that they mean the same.
+
+    What it shows as one text may be several of a choice put together, and a call whose name came twice is written
+    otherwise.
+    """
+    had, has = _grouped(given), _grouped(kept)
+    once = a.part("tool_start") == sum(1 for slot in given if _kind(slot) == "tool")
+    alike = [slot for group, slots in has.items() if slots == had.get(group) for slot in slots]
+    return sorted(slot for slot in alike if _kind(slot) in _KINDS and (_kind(slot) != "tool" or once))
+
+
+def _grouped(told: _Told) -> dict[str, set[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for slot in told:
+        groups[slot.rpartition("/")[0]].add(slot)
+    return groups
+
+
+def _kind(slot: str) -> str:
+    return slot.partition("/")[2].partition("/")[0]
+
+
+def _took_all(named: Named, a: Record, b: Record, slots: Iterable[str]) -> bool:
+    """Whether it took up, once and in order, every event that carries these texts."""
+    if not named.orderly or named.rejected:
+        return False
+    if named.used == a.events and not named.ignored:
+        return True
+    view = View(a, "semantic")
+    wanted = sum(PART[name] for slot in slots for name in _PARTS[_kind(slot)])
+    masks, results = parts_of(a), read(b).results
+    due = [position for position in carrying(view) if masks.get(position, 0) & wanted]
+    return view.whole and all(results.get(position, [""])[-1] in _TAKEN for position in due)
+
+
+def _sizes(different: dict[str, tuple[tuple[str, int], tuple[str, int]]]) -> str:
+    return ", ".join(
+        f"{_called(slot)}: {given} bytes given, {kept} kept" for slot, ((_, given), (_, kept)) in different.items()
+    )
+
+
+def _called(slot: str) -> str:
+    choice, kind, ordinal = slot.split("/")
+    number = f" {int(ordinal) + 1}" if ordinal != "0" else ""
+    return f"{_KINDS[kind]}{number}" + (f" of choice {int(choice) + 1}" if choice != "0" else "")
+
+
+def _where(a: Record, b: Record, different: Collection[str]) -> tuple[Span, Span]:
+    """Events of A that carry what differs, by the marks of both texts, and all that carry output."""
+    content = carrying(View(a, "semantic"))
+    every = (min(content), max(content)) if content else (0, max(0, a.events - 1))
+    texts = [slot for slot in slots_of(a) if _kind(slot) == "text"]
+    marked = first_difference(a, b) if list(different) == texts == [PRIMARY] else None
+    return (marked and _within(a, marked, content)) or every, every
+
+
+def _within(a: Record, run: Span, content: dict[int, int]) -> Span | None:
+    """The events that hold these bytes of the only text; None where an event also carries something else."""
+    masks, at, found = parts_of(a), 0, []
+    for position in sorted(content):
+        mask = masks.get(position, 0) & CONTENT_MASK
+        if mask & TEXT and mask != TEXT:
+            return None
+        if mask == TEXT:
+            if at <= run[1] and at + content[position] > run[0]:
+                found.append(position)
+            at += content[position]
+    return (found[0], found[-1]) if found and View(a, "semantic").whole else None

@@ -1,0 +1,80 @@
+"""Events of which nobody is accused, whatever became of them, for readers differ in what they make of them (§7.2).
+
+- **Only lenient readers can decode them**: bytes that are no UTF-8 stand in them. A reader that takes them with a
+  replacement is as right as one that refuses them, or leaves them out. Their rows say `malformed` beside what they say.
+- **They only imply what they say**: the end of a call for which no arguments came is as much as `{}`. Who has no use
+  for ends of blocks lost nothing. Their rows say `other` beside `tool_args`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Final
+
+from streamwitness.semconv import MALFORMED, OTHER, PART, TOOL_ARGS
+from streamwitness_analyzer.judge.testimony.parts import parts_of
+from streamwitness_analyzer.judge.testimony.view import View
+
+from .change import LOSSES, Change, Hop
+
+_ODD_BYTES: Final = "bytes that are no text stand in what came, which not every reader takes"
+_IMPLIED: Final = "that a call has no arguments is implied by the end of its block, which not every reader hands on"
+_ENDS_A_CALL: Final = TOOL_ARGS | OTHER
+_PLAIN: Final = LOSSES | {"duplicate", "reorder"}
+"""Kinds of changes to events as they are."""
+
+
+def but_for_odd_bytes(hop: Hop, before: View) -> Hop:
+    """The hop without what may be another reader's way with such events; unproven where nothing else is left of it."""
+    malformed, ends = before.record.part("malformed"), before.record.part("other") * before.record.part("tool_args")
+    if hop.status != "faulty" or not (malformed or ends):
+        return hop
+    odd, hidden = _odd(before)
+    if not any(_touches(change, odd, hidden) for change in hop.changes):
+        return hop
+    left = [rest for change in hop.changes if (rest := _rest(change, odd)) is not None]
+    unsure = any(_touches(change, Counter(), hidden) for change in hop.changes)
+    if unsure or not left or any(change.kind not in _PLAIN for change in left):
+        return Hop("unproven", prefix=hop.prefix, reason=_ODD_BYTES if malformed else _IMPLIED)
+    return replace(hop, changes=tuple(left))
+
+
+def implied(mask: int) -> bool:
+    """Whether an event with these parts only implies what it says."""
+    return mask & _ENDS_A_CALL == _ENDS_A_CALL
+
+
+def _odd(before: View) -> tuple[Counter[int], bool]:
+    """The digests of such events, and whether there may be others of which the rows are lost."""
+    masks = parts_of(before.record)
+    rows = zip(before.positions, before.values, strict=True)
+    odd = Counter(v for p, v in rows if v is not None and p is not None and _is_odd(masks.get(p, 0)))
+    lost = [
+        sum(1 for mask in masks.values() if mask & PART[name]) < before.record.part(name)
+        for name in ("malformed", "other", "tool_args")
+    ]
+    return odd, lost[0] or (lost[1] and lost[2])
+
+
+def _is_odd(mask: int) -> bool:
+    return bool(mask & MALFORMED) or implied(mask)
+
+
+def _touches(change: Change, odd: Counter[int], hidden: bool) -> bool:
+    """Whether a change may be of such an event."""
+    if change.kind in ("duplicate", "reorder") or not (odd or hidden):
+        return False
+    told = sum(n for _, n in change.values) >= change.count
+    return not told or any(value in odd for value, _ in change.values)
+
+
+def _rest(change: Change, odd: Counter[int]) -> Change | None:
+    """What is left of a change without such events; None for nothing."""
+    if not _touches(change, odd, hidden=False):
+        return change
+    values = tuple((value, n - min(n, odd[value])) for value, n in change.values if n > odd[value])
+    count = change.count - sum(n for _, n in change.values) + sum(n for _, n in values)
+    if not values or count <= 0:
+        return None
+    return replace(change, count=count, values=values, placed=False)

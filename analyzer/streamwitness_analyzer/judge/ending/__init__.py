@@ -1,0 +1,1 @@
+"""How a stream ended, when, and by whom (docs/design.md §7.4)."""

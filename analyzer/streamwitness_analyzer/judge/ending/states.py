@@ -1,0 +1,229 @@
+"""What the three ends of a path say of themselves, in the words of the endings table; why and where it ended."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.testimony.parts import left, misframed, unclosed
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.view import View
+
+from .endings import Row
+from .moment import ended_at
+from .stalls import silence
+
+_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
+_BROKEN: Final = frozenset(("reset", "protocol_error"))
+_FEW: Final = 2
+"""Events that two answers may well begin with alike."""
+_ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
+"""Ends of gateway out that say what they are, whatever was sent before."""
+_OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
+"""Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
+_INGRESS: Final = {
+    "eof": "cut",
+    "stopped_at_terminal": "cut",
+    "reset": "broken",
+    "protocol_error": "broken",
+    "timeout": "timeout",
+}
+_CLIENT_STATE: Final = {
+    "eof": "eof",
+    "stopped_at_terminal": "eof",
+    "reset": "reset",
+    "protocol_error": "protocol_error",
+    "cancelled": "cancelled",
+    "timeout": "timeout",
+    "abandoned": "abandoned",
+    "raised": "abandoned",
+    "unknown": "abandoned",
+}
+
+
+def ingress_state(path: Path) -> str:
+    """The upstream's end, of the leg that feeds the answer; one that may not feed it says nothing."""
+    leg, hop = path.upstream.leg, path.upstream.hop
+    if leg is None or leg.closing is None:
+        return "none"
+    state, egress = _upstream(leg), egress_state(path)
+    related = hop is not None and hop.status != "unproven"
+    made_up = hop is not None and hop.status == "faulty"
+    if egress == "misframed" and _every_upstream_seen(path):
+        return state  # whatever the answer was made of, none of it came in so
+    if state == "complete" and egress not in ("complete", "none") and not (related or _begins_as(path, leg)):
+        return "none"  # it may be a side call's, and clears nobody
+    doubtful = state != "complete" and egress == "complete" and not made_up
+    return "none" if doubtful else state
+
+
+def _begins_as(path: Path, leg: Record) -> bool:
+    """Whether all that the gateway sent is what the leg began with, by its digests: then it is made of that leg."""
+    egress = path.record("egress")
+    if egress is None or not (leg.closed and egress.closed):
+        return False
+    read, sent = View(leg, "semantic"), View(egress, "semantic")
+    return sent.digests and _FEW < sent.n <= read.n and read.prefix[sent.n] == sent.o
+
+
+def _every_upstream_seen(path: Path) -> bool:
+    """Whether the records of all that the gateway read for this answer are held."""
+    egress = path.record("egress")
+    listed = egress.closing.legs if egress is not None and egress.closing is not None else ()
+    return bool(listed) and {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= set(listed)
+
+
+def _upstream(leg: Record) -> str:
+    status = leg.told(STATUS_CODE)
+    if isinstance(status, int) and status >= 400:
+        return "rejected"
+    if _failed(leg):
+        return "error"
+    if leg.complete:
+        return "complete"
+    if _unsure(leg):
+        return "none"
+    if _against_the_format(leg):
+        return "misframed"
+    if _INGRESS.get(leg.end or "") == "cut" and _unfinished(leg):
+        return "unfinished"
+    return _INGRESS.get(leg.end or "", "stopped")
+
+
+def _against_the_format(record: Record) -> bool:
+    """Whether a body that ended cleanly was not as its format has it, as a whole or at its very end."""
+    return record.end == "eof" and (misframed(record) or unclosed(record))
+
+
+def _unfinished(record: Record) -> bool:
+    """Whether its terminator came, and a known completion rule was not satisfied all the same."""
+    return bool(record.part("terminal")) and record.closing is not None and record.closing.complete is False
+
+
+def egress_state(path: Path) -> str:
+    """The gateway's end."""
+    egress = path.record("egress")
+    if egress is None or egress.closing is None or egress.end is None:
+        return "none"
+    if _failed(egress):
+        return "error"
+    if _complete(path, egress):
+        return "complete"
+    if _unsure(egress) and egress.end not in _ITS_OWN_FAILURES:
+        return "none"
+    if _against_the_format(egress):
+        return "misframed"
+    return "unfinished" if egress.end == "eof" and _unfinished(egress) else egress.end
+
+
+def _unsure(record: Record) -> bool:
+    """Whether it stopped observing before it had seen a whole answer: what its end cut off, if anything, is unknown."""
+    return record.faulted and not record.complete
+
+
+def _failed(record: Record) -> bool:
+    """Whether an error was told: by an event (or a bare object) in place of the end, or as the reason to finish."""
+    told = record.told(FINISH_REASONS_ATTRIBUTE)
+    if record.complete:
+        return isinstance(told, (list, tuple)) and "error" in told
+    return bool((record.part("error") or left(record) & ERROR) or record.told(MISFRAMED) == "json_error")
+
+
+def client_state(path: Path, *, settled: bool) -> str:
+    """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
+    wire, parsed, applied = (path.record(point) for point in _CLIENT)
+    held = [record for record in (wire, parsed, applied) if record is not None and record.closing is not None]
+    if held and all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
+        return "none"
+    if not held:
+        announced = path.exchange.expected & set(_CLIENT)
+        return "none" if not announced else "missing" if settled else "waiting"
+    if any(_failed(record) for record in held):
+        return "error"
+    if _whole(path, wire, parsed):
+        return "complete"
+    arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
+    stop = _stop(wire, parsed, applied, arrived)
+    if stop == "timeout":
+        return _stalled(path)
+    if stop != "eof" or wire is None:
+        return stop
+    if misframed(wire) or unclosed(wire):
+        return "misframed"
+    return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
+
+
+def _stalled(path: Path) -> str:
+    """A client that waited no longer: where progress had stopped, if it waited long and that can be told."""
+    quiet = silence(path)
+    if quiet is None or quiet.where is None:
+        return "timeout"
+    return f"{'stalled' if quiet.events else 'no_first'}_{quiet.where}"
+
+
+def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
+    """Whether the client had the complete answer, as far down as it tells; a known completion rule tells best."""
+    held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None and not _unsure(r)]
+    ruled = [record for record, closing in held if closing.complete is not None] or [record for record, _ in held]
+    return bool(ruled) and (_complete(path, ruled[0]) or _had_the_end(path, ruled[0]))
+
+
+def _complete(path: Path, record: Record) -> bool:
+    """Whether a point had a complete answer; where only a clean end tells, not if what came before it was lost."""
+    by_rule = record.closing is not None and record.closing.complete is not None
+    return record.complete and (by_rule or not (path.cut_upstream or _lost_its_end(path, record)))
+
+
+def _lost_its_end(path: Path, record: Record) -> bool:
+    """Whether the end of the answer is known to have been lost on the way to this point."""
+    for step in path.steps:
+        if any(change.kind == "tail" for change in step.hop.changes):
+            return True
+        if step.after is record:
+            break
+    return False
+
+
+def _had_the_end(path: Path, record: Record) -> bool:
+    """A terminator, of an answer that was complete before it, was reached: it ended, whatever is missing of it."""
+    egress = path.record("egress")
+    return (
+        egress is not None
+        and egress.complete
+        and record.end in ("eof", "stopped_at_terminal")
+        and (bool(record.part("terminal")) or bool(record.part("finish")) or record.end == "stopped_at_terminal")
+    )
+
+
+def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, arrived: bool) -> str:
+    told = (("wire", wire), ("parsed", parsed), ("applied", applied))
+    ends = {name: r.end for name, r in told if r is not None and (r.end == "raised" or not _unsure(r))}
+    if wire is not None and wire.end in _OF_THE_BODY and not arrived and "wire" in ends:
+        return _CLIENT_STATE[wire.end]
+    if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
+        return "parser"
+    if ends.get("applied") == "raised":
+        return "reducer"
+    known = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
+    for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
+        if end in known:
+            return _CLIENT_STATE[end]
+    readers = [end for end in (ends.get("wire"), ends.get("parsed")) if end is not None]
+    return "complete" if arrived else _CLIENT_STATE[readers[0]] if readers else "none"  # `applied` knows no early end
+
+
+def finish(main: Path | None) -> str | None:
+    """Why the answer ended, in the provider's canonical word, as told furthest down."""
+    for record in reversed(main.records if main else []):
+        reasons = record.told(FINISH_REASONS_ATTRIBUTE)
+        if isinstance(reasons, (list, tuple)) and reasons:
+            return str(reasons[0])
+    return None
+
+
+def after(row: Row, main: Path | None) -> int | None:
+    """The last event before the end, where the stream ended: at the point next to who ended it."""
+    at = ended_at(row, main)
+    first = main.first if main is not None and at is not None and at.point != "ingress" else 0
+    return first + at.events - 1 if at is not None else None

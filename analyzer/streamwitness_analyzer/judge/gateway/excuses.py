@@ -1,0 +1,131 @@
+"""What excuses a gateway: each reason why what differs proves nothing against it, in the order they are asked.
+
+A rule is a function of a crossing; it answers what can be said then, or None where it does not apply. The first that
+answers decides, and what none of them excuses is a fault (docs/design.md §7.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from streamwitness.semconv import PROVIDER_NAME, UNKNOWN_PROVIDER
+from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
+from streamwitness_analyzer.judge.testimony.parts import stopped_within_an_event, unread
+
+from .behind import behind_the_end
+from .crossing import Crossing, Made, unproven
+from .declared import filtered, merged, rewritten, sifted
+from .envelope import broken_events, lost_finish
+from .legs import passed_on, related
+from .recut import cut_otherwise, same_content
+from .rewritten import excuse
+
+Rule = Callable[[Crossing], Made | None]
+
+_UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
+"""Kinds that leave every event that came through as it was."""
+
+
+def without_digests(crossing: Crossing) -> Made | None:
+    """Counts alone say nothing of what may be merged and split."""
+    if crossing.before.digests and crossing.after.digests:
+        return None
+    return Made(unproven("no digests were recorded"))
+
+
+def ended_in_passing(crossing: Crossing) -> Made | None:
+    """What was read last was not sent yet when the answer ended."""
+    if not crossing.hop.unread or crossing.egress.end != "eof" or crossing.egress.complete:
+        return None
+    return Made(unproven("the gateway ended its answer before what it had read was sent"))
+
+
+def no_difference(crossing: Crossing) -> Made | None:
+    """Event by event there is no proven fault."""
+    return Made(crossing.hop) if crossing.hop.status != "faulty" else None
+
+
+def of_something_else(crossing: Crossing) -> Made | None:
+    """The answer is another's: a guardrail beside it, a cache."""
+    if related(crossing.before, crossing.after) or passed_on(crossing) or sifted(crossing):
+        return None
+    return Made(unproven("the answer is not made of this upstream response, as far as digests show"))
+
+
+def broke_an_event(crossing: Crossing) -> Made | None:
+    """What came out unreadable is told, and nothing else: where it stands, its content is missing."""
+    broken = broken_events((crossing.leg,), crossing.egress)
+    return Made(Hop("faulty", tuple(broken), prefix=crossing.hop.prefix)) if broken else None
+
+
+def went_on_behind_the_end(crossing: Crossing) -> Made | None:
+    """What came out behind the end is told, and nothing else: before it, it is missing."""
+    late = behind_the_end((crossing.leg,), crossing.leg, crossing.egress)
+    return Made(Hop("faulty", tuple(late), prefix=crossing.hop.prefix)) if late else None
+
+
+def read_by_lines(crossing: Crossing) -> Made | None:
+    """The upstream ended within an event, and who reads by lines takes that for one."""
+    if not stopped_within_an_event(crossing.leg) or all(c.kind in LOSSES for c in crossing.hop.changes):
+        return None
+    return Made(unproven("the upstream ended without a blank line, and the gateway may read by lines"))
+
+
+def not_all_read(crossing: Crossing) -> Made | None:
+    """What could not be read, or stands behind a terminator, is not among the judged events."""
+    if not (unread(crossing.leg) or unread(crossing.egress)):
+        return None
+    return Made(unproven("some of its events could not be read, or came after the terminator"))
+
+
+def written_otherwise(crossing: Crossing) -> Made | None:
+    """A call's arguments are JSON, and a text that comes whole again may come less often; a finish is still due."""
+    reason = excuse(crossing)
+    if not reason:
+        return None
+    lost = lost_finish(crossing.leg, crossing.egress) if crossing.peer else None
+    return Made(lost or unproven(reason))
+
+
+def only_envelope(crossing: Crossing) -> Made | None:
+    """Nothing but finishes that the gateway may make up or leave out."""
+    return None if crossing.proper else Made(Hop("intact", prefix=crossing.hop.prefix))
+
+
+def unknown_format(crossing: Crossing) -> Made | None:
+    """Where only the framing is known every field counts as content, those too that are no output."""
+    known = crossing.leg.told(PROVIDER_NAME) != UNKNOWN_PROVIDER
+    if known or all(change.kind in _UNTOUCHED for change in crossing.proper):
+        return None
+    return Made(unproven("the format is not known, so what the gateway rewrote in it may be no output"))
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    without_digests,
+    same_content,
+    ended_in_passing,
+    no_difference,
+    of_something_else,
+    broke_an_event,
+    went_on_behind_the_end,
+    read_by_lines,
+    not_all_read,
+    written_otherwise,
+    only_envelope,
+    filtered,
+    rewritten,
+    merged,
+    unknown_format,
+    cut_otherwise,
+)
+"""In this order: the first that answers decides."""
+
+
+def judge_leg(crossing: Crossing) -> Made:
+    """What a gateway made of the upstream response that feeds its answer."""
+    for rule in RULES:
+        if (made := rule(crossing)) is not None:
+            return made
+    return Made(replace(crossing.hop, changes=crossing.proper))

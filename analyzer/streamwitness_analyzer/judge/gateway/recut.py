@@ -1,0 +1,134 @@
+"""The same content in other events: a gateway may merge and split, and only the whole of a slot then compares.
+
+Equal digests of every slot prove that nothing was lost, however it was cut. Where they differ, content marks say
+between which bytes; without either, what seems lost may stand in an event that joins it to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof
+from streamwitness_analyzer.judge.testimony.parts import (
+    all_slots,
+    first_difference,
+    goes_on_behind_finish,
+    may_go_on_behind_terminal,
+    same_slots,
+    slots_of,
+)
+from streamwitness_analyzer.judge.testimony.view import View
+
+from .behind import behind_the_end
+from .crossing import Crossing, Made, unproven
+from .envelope import chose_to_stop, lost_finish, made_up_finish
+
+_BOUNDS: Final = LOSSES | {"extra", "mismatch"}
+"""Kinds that may rest on counts alone."""
+_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
+NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
+
+
+def same_content(crossing: Crossing) -> Made | None:
+    """All content came through, in whatever pieces; a finish that did not, or came from nowhere, is still a fault."""
+    leg, egress = crossing.leg, crossing.egress
+    if egress.end != "eof" or not same_slots(leg, egress) or doubled_or_displaced(crossing):
+        return None
+    if changed_turns(crossing):
+        return Made(unproven(CHANGED_TURNS), recut=True)
+    if _ended_too_early(crossing):
+        late = behind_the_end((leg,), leg, egress)
+        early = unproven("the gateway sent its terminator before other events")
+        return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
+    if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
+        return Made(unproven("more events with a finish left than were read"), recut=True)
+    made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
+    fault = lost_finish(leg, egress) or made_up
+    return Made(fault or Hop("intact", prefix=0), recut=True)
+
+
+def _ended_too_early(crossing: Crossing) -> bool:
+    """Whether something stands behind the answer's terminator that upstream stood before it.
+
+    Where rows are lost it is known of the same events, byte for byte, of which fewer are judged.
+    """
+    leg, egress = crossing.leg, crossing.egress
+    if not may_go_on_behind_terminal(egress) or may_go_on_behind_terminal(leg):
+        return False
+    return egress.held == "full" or (crossing.verbatim.whole and egress.total("judged") < leg.total("judged"))
+
+
+def doubled_or_displaced(crossing: Crossing) -> bool:
+    """Whether all events of the answer are as they were written, only that a finish came twice or too early.
+
+    Then nothing was cut otherwise.
+    """
+    kinds = {change.kind for change in crossing.proper}
+    only = bool(kinds) and kinds <= {"duplicate", "reorder"} and crossing.verbatim.whole
+    return only and ("reorder" not in kinds or _finished_too_early(crossing))
+
+
+def changed_turns(crossing: Crossing) -> bool:
+    """Whether events of the same whole content may have come in another order than they were read.
+
+    What is said of one choice, call or kind of output is in order by its digest; of several, whoever shows them one by
+    one loses nothing by it. Output behind the finish is not seen by who stops there.
+    """
+    before, after = crossing.before, crossing.after
+    permuted = (before.n, before.s) == (after.n, after.s) and before.o != after.o
+    if permuted and (crossing.leg.held != "full" or crossing.egress.held != "full"):
+        return True
+    displaced = any(change.kind == "reorder" for change in crossing.proper)
+    return _finished_too_early(crossing) or (displaced and len(slots_of(crossing.leg)) > 1)
+
+
+def _finished_too_early(crossing: Crossing) -> bool:
+    """Whether output stands behind the answer's last finish, and behind none upstream."""
+    return goes_on_behind_finish(crossing.egress) and not goes_on_behind_finish(crossing.leg)
+
+
+def cut_otherwise(crossing: Crossing) -> Made | None:
+    """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
+    return altered(crossing) if _is_recut(crossing.proper, crossing) else None
+
+
+def altered(crossing: Crossing) -> Made:
+    """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
+    changes, leg = crossing.proper, crossing.leg
+    marked = first_difference(leg, crossing.egress)
+    if marked is None and not (crossing.peer and all_slots(leg)):
+        return Made(unproven(NO_DIGEST))
+    spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
+    span = (min(low for low, _ in spans), max(high for _, high in spans))
+    note = "the content differs, and was cut into other events"
+    if marked is not None:
+        note += f"; first in content bytes {marked[0]}–{marked[1]}"
+    change = Change("altered", 1, False, "before", span, span, note=note, proof=Proof("by_content"))
+    return Made(Hop("faulty", (change,), prefix=crossing.hop.prefix), recut=True)
+
+
+def _is_recut(changes: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether new content came where other content is missing: cut otherwise, or rewritten, not lost piece by piece.
+
+    Where not all was due at gateway out, what its new content stands for may be what was never sent.
+    """
+    before, after = crossing.before, crossing.after
+    added = _NEW if crossing.peer else _NEW | {"duplicate"}
+    new = any(c.kind in added and c.side == "after" and _has_content(c, after) for c in changes)
+    gone = any(c.kind in LOSSES for c in changes)
+    unknown = any(c.kind == "mismatch" for c in changes) and bool(
+        {v for v in after.values if v is not None and after.content.get(v)} - set(before.values)
+    )
+    return (new and (gone or not crossing.peer)) or unknown or any(_only_counted(change) for change in changes)
+
+
+def _only_counted(change: Change) -> bool:
+    """Whether lost rows leave nothing but numbers of events, which a gateway that joins or splits them changes, too."""
+    return change.kind in _BOUNDS and not change.values and not change.exact
+
+
+def _has_content(change: Change, view: View) -> bool:
+    """Whether a change is, or may be, of more than a finish."""
+    return not change.values or any(view.content.get(value) for value, _ in change.values)

@@ -1,0 +1,206 @@
+"""The hops of one path, from what the gateway read to what the application used, each judged with its own rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
+
+from .attribute import Step, attribute
+from .client.handed import judge_handed_on
+from .client.kept import judge_kept
+from .client.named import compare_named, read
+from .compare.change import Change, Hop, Proof, faulty
+from .compare.numbered import judge_numbered
+from .compare.places import judge_views
+from .gateway.upstream import Upstream, judge_upstream
+from .path import Path
+from .refused import mixed_up, of_another_stream, refused
+from .source import source_faults
+from .testimony.parts import (
+    MISREAD,
+    ends_with_terminal,
+    may_go_on_behind_terminal,
+    misframed,
+    positions_with,
+    withholds,
+)
+from .testimony.records import Exchange, Record
+from .testimony.view import View
+from .waiting import held_back
+from .waste import kept_running
+
+_PUT_RIGHT: Final = "what was handed to it may have been out of order before, and it may have put that right"
+_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
+
+
+def paths(exchange: Exchange) -> list[Path]:
+    """Every path of an exchange: one for each client process, or that of the gateway alone."""
+    egress = _only(exchange.at("egress"))
+    upstream = judge_upstream(exchange, egress)
+    witnesses = sorted({r.witness for r in exchange.records if r.point in _CLIENT})
+    return [_path(exchange, upstream, egress, witness) for witness in witnesses or [""]]
+
+
+def _only(records: Sequence[Record]) -> Record | None:
+    return records[0] if len(records) == 1 else None
+
+
+def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness: str) -> Path:
+    here = {point: exchange.at(point, witness) for point in _CLIENT}
+    chain = [egress, *(_only(records) for records in here.values())]
+    records = [record for record in (upstream.leg, *chain) if record is not None]
+    ambiguous = [point for point, found in here.items() if len(found) > 1]
+    if len(exchange.at("egress")) > 1:
+        ambiguous.append("egress")
+    path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous), silent=_silent(here))
+    path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
+    path.faults += [*kept_running(exchange, egress), *source_faults(path)]
+    path.faults += [*refused(path), *mixed_up(path)]
+    path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
+    return path
+
+
+def _silent(here: Mapping[Point, Sequence[Record]]) -> tuple[Point, ...]:
+    """What one process said that it would record, and did not: nobody else's record stands in for it."""
+    announced = [block.expected for records in here.values() for record in records for block in record.blocks[:1]]
+    return tuple(p for p in _CLIENT if not here[p] and any(mask >> POINTS.index(p) & 1 for mask in announced))
+
+
+def _one_for_one(exchange: Exchange, upstream: Upstream) -> bool:
+    """Whether each event that left the gateway is known to be that very one of its upstream's.
+
+    Of two attempts that brought the same words, nobody knows which was sent.
+    """
+    speaking = [leg for leg in exchange.at("ingress") if leg.total("judged")]
+    return not (upstream.recut or upstream.joined) and len(speaking) == 1
+
+
+def _steps(path: Path, chain: list[Record]) -> list[Step]:
+    steps: list[Step] = []
+    leg, hop = path.upstream.leg, path.upstream.hop
+    if leg is not None and hop is not None and chain and chain[0].point == "egress":
+        steps.append(Step(leg, chain[0], hop, path.upstream.peer))
+    due = not chain or chain[0].point == "egress" or chain[0].closing is None or ended_by_peer(chain[0], None)
+    for before, after in pairwise(chain):
+        peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
+        made = _hop(path, before, after, peer)
+        if after.point == "applied" and _may_put_right(path, made, steps):
+            made = Hop("unproven", prefix=made.prefix, unread=made.unread, reason=_PUT_RIGHT)
+        steps.append(Step(before, after, made, peer))
+        due = due and (after.closing is None or ended_by_peer(after, None))
+    return steps
+
+
+def _may_put_right(path: Path, hop: Hop, before: Sequence[Step]) -> bool:
+    """Whether the reducer changed nothing but the order, of events that did not provably come in order.
+
+    Where all that was read at gateway in is known, it is known what it put right (`_put_right`).
+    """
+    kinds = {change.kind for change in hop.changes}
+    if (
+        "reorder" not in kinds
+        or kinds - {"reorder", "gap_or_late"}
+        or all(step.hop.status == "intact" for step in before)
+    ):
+        return False
+    leg = path.upstream.leg
+    return leg is None or not (View(leg, "semantic").whole and View(before[-1].after, "semantic").whole)
+
+
+def _may_have_returned(before: Record, after: Record) -> bool:
+    """Whether a parser that nobody described may have returned of its own accord: how the body ended is not held."""
+    unheld = before.point == "egress" or before.closing is None
+    return after.point == "parsed" and after.end == "eof" and not after.delivers and unheld
+
+
+def ended_by_peer(record: Record, before: Record | None) -> bool:
+    """Whether a reader's end was made by its peer, so that it is accountable for all that was sent (§5 rule 7).
+
+    A stop at a terminal counts as that; at `wire` only when the one terminal that it saw is known to be the last event
+    at `before` (`before` None: do not ask). A stop at an error event does not: what comes after it was never due.
+    """
+    if record.end is None:
+        return False
+    if record.end == "stopped_at_terminal":
+        if record.part("error") or (record.point == "applied" and before is not None and before.part("error")):
+            return False
+        return record.point != "wire" or before is None or _stopped_at_the_last(record, before)
+    return CLIENT_ENDS.get(record.end) == "peer"
+
+
+def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
+    return wire.part("terminal") == egress.part("terminal") == 1 and ends_with_terminal(egress)
+
+
+def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
+    if misframed(before):  # after it only what has changed the body on its way makes it so
+        return Hop("unproven", reason=MISREAD)
+    if after.point == "applied":
+        return _applied(path, before, after, peer)
+    if (before.point, after.point) == ("egress", "wire"):
+        return of_another_stream(_transport(before, after, peer), before, after)
+    if withholds(before, after):
+        return Hop("unproven", reason="it does not hand on every kind of content by design")
+    hop = judge_handed_on(before, after, peer=peer)
+    return _with_error(hop, before, after, peer)
+
+
+def _transport(before: Record, after: Record, peer: bool) -> Hop:
+    if (numbered := judge_numbered(before, after, peer=peer)) is not None:
+        return numbered
+    hop = judge_views(View(before, "payload"), View(after, "payload"), peer=peer)
+    if hop.status != "faulty" or peer or not _rewritten(before, after):
+        return hop
+    span = (0, max(0, after.events - 1))
+    change = Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise")
+    return faulty([change], Proof("by_rows", "payload"))
+
+
+def _rewritten(before: Record, after: Record) -> bool:
+    """Whether not one event came as it was sent, while what they say is the same."""
+    a, b = View(before, "payload"), View(after, "payload")
+    same_words = judge_views(View(before, "semantic"), View(after, "semantic"), peer=False).status == "intact"
+    return same_words and a.whole and b.whole and b.n > 0 and not a.counts.keys() & b.counts.keys()
+
+
+def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
+    """An error event that was read and not handed on, by a parser that hands errors on."""
+    swallowed = before.part("error") and not after.part("error") and after.delivers & PART["error"]
+    if not (swallowed and peer and after.closed) or may_go_on_behind_terminal(before):
+        return hop
+    places = positions_with(before, PART["error"])
+    span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
+    change = Change(
+        "gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed",
+        proof=Proof("envelope"),
+    )  # fmt: skip
+    return Hop("faulty", (*hop.changes, change), hop.prefix, hop.unread)
+
+
+def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
+    of = next((block.of for block in after.blocks if block.of), None)
+    if of != before.point:
+        return Hop("unproven", reason="its rows name the events of a point that is not held")
+    way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
+    path.named = judge_kept(compare_named(before, after, peer=peer, before=way), before, after, peer=peer)
+    if _put_right(path, before, after, path.named.hop):
+        return Hop("intact", prefix=before.events)
+    return path.named.hop
+
+
+def _put_right(path: Path, before: Record, applied: Record, hop: Hop) -> bool:
+    """Whether what the reducer did to the order has undone what somebody before it had done to it.
+
+    Then it applied, in the same order, all that the gateway read.
+    """
+    leg = path.upstream.leg
+    if leg is None or not hop.changes or any(change.kind != "reorder" for change in hop.changes):
+        return False
+    sent, handed = View(leg, "semantic"), View(before, "semantic")
+    if not (sent.whole and handed.whole) or list(handed.values) == list(sent.values):
+        return False  # nothing is known to have been put wrong
+    known = dict(zip(handed.positions, handed.values, strict=True))
+    return list(sent.values) == [known[p] for p in read(applied).order if p in known]

@@ -1,0 +1,1 @@
+"""The verdict in words and pictures: findings, evidence, cells, sentences."""

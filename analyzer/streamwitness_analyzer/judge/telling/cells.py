@@ -1,0 +1,282 @@
+"""One letter an event and point: the picture under a verdict. It decides nothing.
+
+Columns are the events of the first point held, with further ones where a later point has more. A blank means that the
+event did not exist yet at this point; the other letters are those of the verdict document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from streamwitness.semconv import FINISH, MISSING, TERMINAL
+from streamwitness_analyzer.judge.attribute import Step
+from streamwitness_analyzer.judge.client.named import USED, read
+from streamwitness_analyzer.judge.compare.edits import matching
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.view import View
+
+MOST: Final = 4_000
+"""Longest picture; longer streams have none."""
+Pairs = list[tuple[int, int]]
+_CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
+"""Kinds by which an event is there, and says something else."""
+
+
+@dataclass(slots=True)
+class _Grid:
+    """Rows of letters over common columns; `places` maps the positions of each point to columns (None: to none)."""
+
+    rows: dict[str, list[str]] = field(default_factory=dict)
+    places: dict[str, list[int | None]] = field(default_factory=dict)
+
+    def widen(self, behind: Mapping[int, int]) -> list[int]:
+        """Put in so many columns behind each of these (−1: in front); where each old column is now."""
+        moved: list[int] = []
+        width = behind.get(-1, 0)
+        for column in range(max(map(len, self.rows.values()))):
+            moved.append(width)
+            width += 1 + behind.get(column, 0)
+        for recorder, letters in self.rows.items():
+            wide = [" "] * width
+            for column, letter in zip(moved, letters, strict=True):
+                wide[column] = letter
+            self.rows[recorder] = wide
+        for where in self.places.values():
+            where[:] = [None if w is None else moved[w] for w in where]
+        return moved
+
+
+def draw(path: Path) -> dict[str, str]:
+    """Recorder → its cells; the event that ends the answer at each point is marked."""
+    steps = _drawn(path)
+    records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
+    if not records or max(record.events for record in records) > MOST:
+        return {}
+    if any(record.events and not _columns(record) for record in records):  # level `counters`: places say nothing
+        return {record.recorder: alone(record) for record in records}
+    first = records[0]
+    grid = _Grid({first.recorder: _own(first)}, {first.recorder: list(range(first.events))})
+    for step in steps:
+        _add(grid, path, step)
+    _mark_ends(grid, records)
+    return {record.recorder: "".join(grid.rows[record.recorder]) for record in records}
+
+
+def _columns(record: Record) -> bool:
+    return any(block.rows is not None for block in record.blocks)
+
+
+def alone(record: Record) -> str:
+    """The cells of a record that is on no path: an upstream attempt that another one replaced."""
+    return "".join(_own(record)) if record.events <= MOST else ""
+
+
+def _drawn(path: Path) -> list[Step]:
+    """The hops of the picture: without the gateway's where its events are not those of one upstream answer."""
+    upstream = path.upstream
+    mixed = (
+        upstream.hop is not None and upstream.leg is not None and (upstream.recut or upstream.hop.status == "unproven")
+    )
+    mixed = mixed or (upstream.joined and bool(upstream.superseded))
+    return [step for step in path.steps if not (mixed and step.after.point == "egress")]
+
+
+def _own(record: Record) -> list[str]:
+    if record.held == "full" and _columns(record):
+        return ["o"] * record.events
+    known = parts_of(record)
+    return ["o" if position in known else "?" for position in range(record.events)]
+
+
+def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
+    """In each row the last finish or terminal that is in place (or kept back by design), as far as parts are known."""
+    columns: set[int] = set()
+    known: list[int | None] | None = None
+    for record in records:
+        if grid.places[record.recorder] == known and "~" not in grid.rows[record.recorder]:
+            continue  # the same events end alike
+        known = grid.places[record.recorder] if record.held == "full" else None
+        last = last_with(record, FINISH | TERMINAL)
+        column = grid.places[record.recorder][last] if last is not None else None
+        columns |= set() if column is None else {column}
+    ends = sorted(columns, reverse=True)
+    for row in grid.rows.values():
+        for column in ends:
+            if row[column] in "oc":
+                row[column] = "F"
+                break
+
+
+def _add(grid: _Grid, path: Path, step: Step) -> None:
+    """Draw the point behind a hop."""
+    there = grid.places[step.before.recorder]
+    row = [letter if letter in "xuc? " else "" for letter in grid.rows[step.before.recorder]]
+    same = _as_sent(path, step)
+    where = _copied(step, row, there, same) if same is not None else _paired(step, row, there)
+    _mark_absent(path, step, row, there)
+    grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
+    if step.after.point != "applied":
+        _insert_new(grid, step)
+
+
+def _copied(step: Step, row: list[str], there: Sequence[int | None], same: int) -> list[int | None]:
+    """The columns of a point's events, the first so many of which are those of the point before."""
+    for column in there[:same]:
+        if column is not None:
+            row[column] = "o"
+    return [*there[:same], *[None] * (step.after.events - same)]
+
+
+def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int | None]:
+    """The same, where each event has to be found."""
+    by_name = step.after.point == "applied"
+    a, b = ([], []) if by_name else (_tokens(step.before, step), _tokens(step.after, step))
+    pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
+    where: list[int | None] = [None] * step.after.events
+    for p, q in pairs:
+        column = there[p] if p < len(there) else None
+        where[q] = column
+        if column is not None:
+            row[column] = "m" if q in displaced else "o"
+    for p, q, letter in _in_its_place(step, pairs, a, b):
+        column = there[p] if p < len(there) else None
+        if column is not None:
+            where[q], row[column] = column, letter
+    return where
+
+
+def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
+    if "" in row:
+        open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
+        quiet = _quiet(step)
+        unsure = step.hop.status == "unproven"
+        reach = len(row) if step.peer else max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        for position, column in open_columns:
+            told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
+            unread = column > reach and not told
+            row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
+    if step.after.point == "applied" and path.named is not None:
+        letters = dict.fromkeys(path.named.ignored, "c") | dict.fromkeys(path.named.rejected, "r")
+        for position, letter in letters.items():
+            at = there[position] if position < len(there) else None
+            if at is not None:
+                row[at] = letter
+
+
+def _quiet(step: Step) -> Container[int]:
+    """Positions before the hop that need not come behind it; on an intact hop nothing else is absent."""
+    if step.after.point == "wire":
+        return ()
+    if step.hop.status == "intact":
+        return range(step.before.events)
+    view = View(step.before, "semantic")
+    return set(range(step.before.events)) - set(view.positions) if view.whole else ()
+
+
+def _insert_new(grid: _Grid, step: Step) -> None:
+    """Events that the point before did not have get columns of their own, where they stand here."""
+    where = grid.places[step.after.recorder]
+    if None not in where:
+        return
+    new: dict[int, list[int]] = {}
+    behind = -1
+    for q, column in enumerate(where):
+        if column is None:
+            new.setdefault(behind, []).append(q)
+        else:
+            behind = column
+    letter = "?" if step.hop.status == "unproven" else "+"
+    moved = grid.widen({column: len(events) for column, events in new.items()})
+    row = grid.rows[step.after.recorder]
+    for column, events in new.items():
+        for at, q in enumerate(events, 0 if column < 0 else moved[column] + 1):
+            where[q], row[at] = at, letter
+
+
+# --------------------------------------------------------------------------- which event is which
+
+
+def _pairs(a: Sequence[object], b: Sequence[object]) -> tuple[Pairs, set[int]]:
+    """Positions at both points of the same event, and those after that are there but displaced."""
+    pairs = matching(a, b)
+    if pairs is None:
+        same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        return [(i, i) for i in range(same)], set()
+    moved = _moved(a, b, pairs)
+    return sorted(pairs + moved, key=lambda pair: pair[1]), {q for _, q in moved}
+
+
+def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[object]) -> list[tuple[int, int, str]]:
+    """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
+    if step.after.point == "applied" or step.hop.status != "faulty":
+        return []
+    changed = any(change.kind in _CHANGED for change in step.hop.changes)
+    out: list[tuple[int, int, str]] = []
+    for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
+        here, there = range(p + 1, p_end), range(q + 1, q_end)
+        for i, j in zip(here, there, strict=False):
+            if (step.before.point, i) == a[i] or (step.after.point, j) == b[j]:
+                out.append((i, j, "?"))
+            elif changed and len(here) == len(there):
+                out.append((i, j, "~"))
+    return out
+
+
+def _as_sent(path: Path, step: Step) -> int | None:
+    """An intact hop without a look at the rows: how many events are the same; None where the rows must tell.
+
+    All are, or all that were read, or all but the terminator that ends them; at `applied`, all and in order.
+    """
+    before, after = step.before.events, step.after.events
+    if step.hop.status != "intact" or (step.after.point == "egress" and path.upstream.edited):
+        return None
+    if step.after.point == "applied":
+        last, named = step.after.blocks[-1], path.named
+        in_order = not last.regressions and last.max_after + 1 == after == before
+        return after if in_order and named is not None and named.used == after and not named.rejected else None
+    consumed = step.before.part("terminal") - step.after.part("terminal")
+    if before == after or (not step.peer and after < before) or before - after == consumed:
+        return min(before, after)
+    return None
+
+
+def _tokens(record: Record, step: Step) -> list[object]:
+    """What an event is told by on this hop; unknown rows match nothing."""
+    if step.after.point == "wire" and step.before.point == "egress":
+        values: Sequence[object] = View(record, "payload").values
+        return [(record.point, i) if value is None else value for i, value in enumerate(values)]
+    view = View(record, "semantic")
+    judged = {p: v for p, v in zip(view.positions, view.values, strict=True) if p is not None}
+    masks = parts_of(record)
+    return [judged.get(i, ("quiet", masks[i]) if i in masks else (record.point, i)) for i in range(record.events)]
+
+
+def _moved(a: Sequence[object], b: Sequence[object], pairs: Pairs) -> Pairs:
+    """Leftovers of both sides that are the same event in another place."""
+    left = {p for p, _ in pairs}
+    right = {q for _, q in pairs}
+    free: dict[object, list[int]] = {}
+    for p, token in enumerate(a):
+        if p not in left:
+            free.setdefault(token, []).append(p)
+    return [(free[token].pop(0), q) for q, token in enumerate(b) if q not in right and free.get(token)]
+
+
+def _named_pairs(step: Step) -> tuple[Pairs, set[int]]:
+    """The same at `applied`, where each row says which event it is about."""
+    naming = read(step.after)
+    good = {p for p, results in naming.results.items() if results[-1] in USED and p != MISSING}
+    seen, pairs, late, highest = set(), [], set(), -1
+    for q, position in enumerate(naming.order):
+        if position in good and position not in seen:
+            seen.add(position)
+            pairs.append((position, q))
+            if position < highest:
+                late.add(q)
+            highest = max(highest, position)
+    return pairs, late if step.hop.status != "intact" else set()  # what it put right stands in its place

@@ -1,0 +1,114 @@
+"""How many events were sent, and how many of them reached the application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from streamwitness_analyzer.judge.attribute import Step
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.together import chain
+
+_LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
+_ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
+
+
+def counts(path: Path) -> tuple[int | None, int | None]:
+    """(sent, used): sent by the upstream answer (else by the gateway); used by the last client point held.
+
+    What an SDK consumes by design counts as used, an invented event as received. None: nobody who testified knows.
+    """
+    egress = path.record("egress")
+    feeding = path.upstream.hop is not None and path.upstream.hop.status != "unproven"
+    first = (path.record("ingress") if feeding or egress is None else None) or egress
+    sent = first.events if first is not None else None
+    client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
+    if not client:
+        return sent, None
+    used: int | None = _first(path, client[0], egress)
+    for step in path.steps:
+        if step.before in client and used is not None:
+            used = _through(path, step, used)
+    return sent, used
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """What one exchange of a stream brought: the numbers `first` to `sent`, used up to `reach`."""
+
+    first: int
+    sent: int
+    used: int
+    reach: int
+
+
+def counts_of_stream(main: Path, every: Sequence[Path]) -> tuple[int | None, int | None]:
+    """The same of a stream of which several exchanges of one gateway carried a part each, by the events' numbers.
+
+    What came twice counts once. None: not known; without numbers nobody knows what two exchanges have in common.
+    """
+    chained = chain(main, every)
+    if len(chained) < 2 and not main.exchange.attempt:
+        return counts(main)
+    found = [_brought(path) for path in chained]
+    brought = [one for one in found if one is not None]
+    whole = [path.exchange.attempt for path in chained] == list(range(len(chained))) and len(brought) == len(found)
+    if not whole or brought[0].first:
+        return None, None
+    return max([one.sent for one in brought] + _upstream(chained[0])), _together(brought)
+
+
+def _brought(path: Path) -> _Brought | None:
+    egress, (_, used) = path.record("egress"), counts(path)
+    first = egress.first_number if egress is not None and egress.closed else None
+    if egress is None or first is None or used is None:
+        return None
+    changes = [change for step in path.steps for change in step.hop.changes if step.before.point != "ingress"]
+    inside = sum(c.count for c in changes if c.kind in _LOST and c.kind != "tail")
+    more = sum(c.count for c in changes if c.kind in _ADDED)
+    return _Brought(first, first + egress.events, used, first + used + inside - more)
+
+
+def _together(brought: Sequence[_Brought]) -> int:
+    used = reach = 0
+    for one in brought:
+        used += max(0, one.used - max(0, reach - one.first))
+        reach = max(reach, one.reach)
+    return used
+
+
+def _upstream(first: Path) -> list[int]:
+    """Events of the upstream answer, where it is known to be what the exchanges were made of."""
+    feeding = first.upstream.hop is not None and first.upstream.hop.status == "intact"
+    return [first.upstream.leg.events] if feeding and first.upstream.leg is not None else []
+
+
+def _first(path: Path, record: Record, egress: Record | None) -> int | None:
+    if record.point == "wire" or egress is None:
+        return record.events
+    step = next(step for step in path.steps if step.after is record)
+    return _through(path, step, egress.events)
+
+
+def _through(path: Path, step: Step, before: int) -> int | None:
+    after = step.after
+    have = path.named.used if after.point == "applied" and path.named is not None else after.events
+    if not step.peer:  # a stop at an error event: the application was told of it by an exception
+        return before - step.hop.unread if after.end == "stopped_at_terminal" else have
+    if step.hop.status == "unproven":
+        return None if have is None else min(before, have + _consumed(step))
+    if not step.hop.changes:
+        return before
+    lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)
+    added = sum(c.count for c in step.hop.changes if c.kind in _ADDED)
+    return before - lost + added
+
+
+def _consumed(step: Step) -> int:
+    """Events without model output that the point did not hand on, by design as far as anybody knows."""
+    if step.after.point == "applied":
+        return 0
+    quiet = step.before.events - step.before.total("judged")
+    return max(0, quiet - (step.after.events - step.after.total("judged")))

@@ -1,0 +1,131 @@
+"""What the two points of a finding testify, as sentences: one table of who did what, one of how it is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamwitness.semconv import CLIENT_ENDS, Point
+from streamwitness_analyzer.judge.compare.change import Change, Span
+from streamwitness_analyzer.judge.testimony.records import Record
+
+from . import words
+
+SAW: Final[dict[Point, str]] = {
+    "source": "source sent",
+    "ingress": "gateway in read",
+    "egress": "gateway out sent",
+    "wire": "client received",
+    "parsed": "client parsed",
+    "applied": "client applied",
+}
+"""What a point's record says happened there."""
+
+_STRETCHES: Final = frozenset(("reorder", "mismatch"))
+"""Kinds that are about a stretch of events, not about some of it."""
+_CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
+
+
+def evidence(
+    change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None
+) -> dict[str, str]:
+    """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
+    if change.kind == "upstream_kept_running":
+        return _wasted(change, sequence, seen, missing)
+    if change.kind == "delayed":
+        return _late(change, sequence, seen, missing)
+    if change.kind == "misapplied":
+        return _another_text(change, seen, missing)
+    if change.side == "after" or change.kind in ("duplicate", "fabricated", "extra", "malformed"):
+        return _added(change, sequence, about, seen, missing)
+    place = _place(change, sequence, about)
+    whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
+    same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
+    return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": _missing(change, sequence, about, missing)}
+
+
+def evidence_of_one(change: Change, sequence: Span, record: Record) -> dict[str, str]:
+    """`seen`: what one point read that contradicts itself. `missing`: what else that rests on."""
+    saw, place = SAW[record.point], words.where(sequence, False)
+    if change.kind == "gap":
+        return {
+            "seen": f"{saw} {place} right behind a hole in the provider's own numbers",
+            "missing": f"{words.events(change.count)} with the numbers between; {change.note}; {_held(record)}",
+        }
+    told = f"; {change.note}" if change.note else ""
+    what = {"duplicate": " again", "reorder": " too late", "after_terminal": " behind the end"}.get(change.kind, "")
+    by_itself = f"what {words.label(record.point)} read shows it by itself; {_held(record)}"
+    return {"seen": f"{saw} {place}{what}{told}", "missing": by_itself}
+
+
+def _place(change: Change, sequence: Span, about: bool) -> str:
+    """Which events; where that is not certain, how many and near which."""
+    if not about or (change.kind in _STRETCHES and sequence[0] < sequence[1]):
+        return words.where(sequence, False)
+    what = "the events" if change.kind in _STRETCHES else words.events(change.count)
+    return f"{what} {words.near(sequence)}"
+
+
+def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:
+    saw, (first, last) = SAW[missing.point], sequence
+    told = f"; {change.note}" if change.note else ""
+    if change.note.startswith(("reported as", "rejected as")):
+        return f"client applied did not use {words.where(sequence, about)}; {change.note} by the application itself"
+    if change.kind == "tail":
+        what = f"{saw} nothing from event {first} on" if first else f"{saw} nothing"
+    elif change.kind in _CHANGED:
+        what = f"{saw} something else there"
+    elif change.kind == "reorder":
+        what = f"{saw} the same events in another order"
+    elif about or not first:
+        what = f"{saw} {words.events(change.count)} less"
+    else:
+        what = f"{saw} {first - 1}, then {last + 1}"
+    return f"{what}{_raised(missing)}; {_held(missing)}{told}"
+
+
+def _added(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> dict[str, str]:
+    told = f"; {change.note}" if change.note else ""
+    again = " again" if change.kind == "duplicate" else ""
+    more = (
+        "never had it"
+        if change.kind in ("fabricated", "malformed", "cross_stream")
+        else f"had {words.events(change.count)} less"
+    )
+    unplaced = change.kind == "cross_stream" and not change.placed
+    place = words.events(change.count) + " more" if unplaced else _place(change, sequence, about)
+    return {
+        "seen": f"{SAW[missing.point]} {place}{again}{told}",
+        "missing": f"{words.label(seen.point)} {more}; {_held(seen)}",
+    }
+
+
+def _wasted(change: Change, sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} {words.where(sequence, False)} after that; {change.note}",
+        "missing": f"{words.label(missing.point)} saw its client go after {words.events(missing.events)}",
+    }
+
+
+def _another_text(change: Change, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} it whole, and every event was reported as applied; {change.note}",
+        "missing": f"the digest of what the application kept is another; {_held(missing)}",
+    }
+
+
+def _late(change: Change, sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} {words.where(sequence, False)} in time",
+        "missing": f"{SAW[missing.point]} {'it' if change.count == 1 else 'them'} late; {change.note}",
+    }
+
+
+def _raised(record: Record) -> str:
+    quiet = record.point in ("parsed", "applied") and record.end in CLIENT_ENDS and record.end != "raised"
+    return "; raised nothing" if quiet else ""
+
+
+def _held(record: Record) -> str:
+    if not record.closed:
+        return "its closing block is not held"
+    return "its record is complete" if not record.lost else "its totals are complete, some rows are lost"

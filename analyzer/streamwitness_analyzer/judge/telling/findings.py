@@ -1,0 +1,236 @@
+"""A fault as people and programs read it: its place in the sequence, its evidence, its sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from streamwitness.semconv import COMPONENTS, POINTS, Point
+from streamwitness_analyzer.judge.attribute import Fault, Step
+from streamwitness_analyzer.judge.compare.change import Change, Span
+from streamwitness_analyzer.judge.compare.places import Mapper, back, same
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.refused import REFUSED_AS
+from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.view import Axis, View
+
+from . import words
+from .evidence import evidence, evidence_of_one
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault, placed on the path's axis. `about`: the place is the shortest story, not proven."""
+
+    fault: Fault
+    sequence: Span
+    about: bool
+    axis: Point
+    content_bytes: int | None
+    same_as: Point | None = None
+    """An earlier point that provably had the same as the point that saw it."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Two paths through one gateway tell its faults once."""
+        change = self.fault.change
+        return (
+            self.fault.seen.recorder, self.fault.missing.recorder, change.kind, change.side, change.span, change.count,
+        )  # fmt: skip
+
+    @property
+    def _in_words(self) -> Change:
+        """The change as it is told: of an end that repeats itself some is lost, but not everything from there on."""
+        change = self.fault.change
+        wider = self.sequence[1] - self.sequence[0] + 1 > change.count
+        return replace(change, kind="gap") if change.kind == "tail" and change.exact and wider else change
+
+    @property
+    def short(self) -> str:
+        """For a list."""
+        change = self._in_words
+        if self.fault.by_itself and change.kind == "gap":
+            return words.short_hole(self.fault.suspects, self.sequence, change.count)
+        return words.short_finding(change.kind, self.fault.suspects, self.sequence, self.about, change.count)
+
+    @property
+    def headline(self) -> str:
+        """For a report."""
+        change = self.fault.change
+        return words.headline_finding(change.kind, self.fault.suspects, change.count, change.exact)
+
+    @property
+    def sentence(self) -> str:
+        """In plain language."""
+        change = self._in_words
+        places = words.told_between(self.fault.seen.point, self.fault.missing.point)
+        places |= {"first": str(self.sequence[0]), "note": change.note}
+        if self.fault.by_itself:
+            return words.explained_by_itself(change.kind, change.count, change.exact, places)
+        if change.note.startswith(REFUSED_AS):
+            return words.explained_refusal(change.kind, change.count, change.exact, places)
+        return words.explained(change.kind, change.count, change.exact, places)
+
+    @cached_property
+    def evidence(self) -> dict[str, str]:
+        """What both points testify."""
+        fault = self.fault
+        if fault.by_itself:
+            return evidence_of_one(fault.change, self.sequence, fault.seen)
+        return evidence(self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
+
+    def document(self) -> dict[str, Any]:
+        """The finding in JSON types."""
+        fault, change = self.fault, self.fault.change
+        return {
+            "kind": change.kind,
+            "suspects": [c for c in COMPONENTS if c in fault.suspects],
+            "confidence": fault.confidence,
+            "count": change.count,
+            "exact": change.exact,
+            "sequence": list(self.sequence),
+            "about": self.about,
+            "axis": self.axis,
+            "exchange": fault.seen.exchange,
+            "between": ["source" if fault.by_itself else fault.seen.point, fault.missing.point],
+            "witnesses": [fault.seen.witness, fault.missing.witness],
+            "roles": [_role(fault.seen), _role(fault.missing)],
+            "content_bytes": self.content_bytes,
+            "evidence": dict(self.evidence),
+            "proof": self._proof(),
+            "short": self.short,
+            "sentence": self.sentence,
+        }
+
+    def _proof(self) -> dict[str, Any]:
+        """What was compared, so that the finding can be checked without us."""
+        proof = self.fault.change.proof
+        seen, missing = self.fault.seen, self.fault.missing
+        return {
+            "case": proof.case,
+            "axis": proof.axis,
+            "equal_prefix": proof.prefix,
+            "equal_suffix": proof.suffix,
+            "seen": _compared(seen, proof.axis, proof.unheld[0]),
+            "missing": _compared(missing, proof.axis, proof.unheld[1]),
+        }
+
+
+def _compared(record: Record, axis: Axis | None, unheld: int) -> dict[str, Any]:
+    """One side of a comparison: `unheld` are the rows between the equal ends that are lost."""
+    view = View(record, axis) if axis is not None else None
+    return {
+        "events": record.events,
+        "judged": record.total("judged"),
+        "s": f"{view.s:016x}" if view is not None and view.s is not None else None,
+        "o": f"{view.o:016x}" if view is not None and view.o is not None else None,
+        "closed": record.closed,
+        "lost_rows": unheld,
+    }
+
+
+def _role(record: Record) -> str:
+    """What the ingest key may testify for; `none` where a block came without one."""
+    roles = {block.role or "none" for block in record.blocks}
+    return "none" if "none" in roles else min(roles, default="none")
+
+
+def findings_of(path: Path) -> list[Finding]:
+    """The faults of a path in path order, each with its place."""
+    order = sorted(path.faults, key=lambda f: (POINTS.index(f.missing.point), f.change.span, f.change.kind))
+    records = _Records(path)
+    return [_finding(records, fault) for fault in order]
+
+
+class _Records:
+    """The records of a path, each opened once however many findings there are, and the way back along them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._opened: dict[tuple[str, Axis], View] = {}
+        self._mappers: dict[str, Mapper] = {}
+
+    def view(self, record: Record, axis: Axis) -> View:
+        """A record on one axis."""
+        key = (record.recorder, axis)
+        if key not in self._opened:
+            self._opened[key] = View(record, axis)
+        return self._opened[key]
+
+    def views(self, before: Record, after: Record) -> tuple[View, View]:
+        """Two points as they are compared."""
+        axis: Axis = "payload" if (before.point, after.point) == ("egress", "wire") else "semantic"
+        return self.view(before, axis), self.view(after, axis)
+
+    def back(self, step: Step) -> Mapper:
+        """From positions behind a hop to those before it."""
+        if step.after.point == "applied":
+            return same
+        key = step.after.recorder
+        if key not in self._mappers:
+            self._mappers[key] = back(*self.views(step.before, step.after), step.hop.status == "intact")
+        return self._mappers[key]
+
+
+def _finding(records: _Records, fault: Fault) -> Finding:
+    change = fault.change
+    record = fault.seen if change.side == "before" else fault.missing
+    span, sure = change.span, change.placed
+    if original := _original(records, fault):
+        span, record = original, fault.seen
+        sure = span[1] - span[0] + 1 == len(change.values)
+    axis, mappers = _way(records, record)
+    for mapper in mappers:
+        (low, first), (high, last) = mapper(span[0]), mapper(span[1])
+        span, sure = (low, max(low, high)), sure and first and last
+    if axis == "egress":  # positions of an exchange that goes on are numbers of the stream from its first one on
+        span = (span[0] + records.path.first, span[1] + records.path.first)
+    return Finding(fault, span, not sure, axis, _content(records, fault), _same_as(records.path, fault))
+
+
+def _same_as(path: Path, fault: Fault) -> Point | None:
+    step = next((step for step in path.steps if step.after is fault.seen), None)
+    return step.before.point if step is not None and step.hop.status == "intact" and not path.upstream.recut else None
+
+
+def _way(records: _Records, record: Record) -> tuple[Point, list[Mapper]]:
+    """The axis of a record's positions, and the hops back to it: gateway out, else the first point held."""
+    if record.point in ("source", "ingress"):
+        return record.point, []
+    mappers: list[Mapper] = []
+    at = record
+    while at.point != "egress":
+        step = next((s for s in records.path.steps if s.after is at and s.before.point != "ingress"), None)
+        if step is None:
+            break
+        mappers.append(records.back(step))
+        at = step.before
+    return at.point, mappers
+
+
+def _original(records: _Records, fault: Fault) -> Span | None:
+    """The event that was doubled, where it stood once: which of the copies is the surplus one, nobody can tell."""
+    if fault.change.kind != "duplicate" or fault.change.side != "after":
+        return None
+    before, _ = records.views(fault.seen, fault.missing)
+    wanted = {value for value, _ in fault.change.values}
+    places = [p for p, v in zip(before.positions, before.values, strict=True) if v in wanted and p is not None]
+    return (places[0], places[-1]) if places and len(places) == len(wanted) else None
+
+
+def _content(records: _Records, fault: Fault) -> int | None:
+    """Content bytes concerned; None where it is not known which events they are."""
+    change = fault.change
+    if change.values:
+        before, after = records.views(fault.seen, fault.missing)
+        sizes = [before.content.get(value, after.content.get(value)) for value, _ in change.values]
+        counts = [count for _, count in change.values]
+        known = [count * size for count, size in zip(counts, sizes, strict=True) if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+    if not change.placed:
+        return None
+    low, high = change.span
+    judged = records.view(fault.seen if change.side == "before" else fault.missing, "semantic")
+    here = zip(judged.positions, judged.values, strict=True)
+    return sum(judged.content.get(v, 0) for p, v in here if p is not None and v is not None and low <= p <= high)

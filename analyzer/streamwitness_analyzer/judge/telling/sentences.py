@@ -1,0 +1,252 @@
+"""What people read of a verdict: the headline, the summary, the notes, and why it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from streamwitness.semconv import (
+    COMPONENTS,
+    LINKED,
+    POINTS,
+    PROVIDER_NAME,
+    UPSTREAM_BREAKS,
+    UPSTREAM_HOLES,
+    UPSTREAM_MISMATCHES,
+    UPSTREAM_NOISE,
+    Component,
+)
+from streamwitness_analyzer.judge.ending import stalls
+from streamwitness_analyzer.judge.ending.endings import Row
+from streamwitness_analyzer.judge.ending.states import after, finish
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.testimony.records import Record
+
+from . import words
+from .findings import Finding
+
+_SHORT: Final = frozenset(("length", "content_filter"))
+_CONTRADICTION: Final = (
+    "What one point had is missing or another at the next one, and there again behind it: one of these records is"
+    " wrong, and nobody is accused."
+)
+
+
+_LAST_TOLD: Final = frozenset(("upstream_truncated", "gateway_truncated", "network_lost", "stalled", "upstream_error"))
+"""Endings of which people read behind which event they were."""
+
+
+def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
+    """Headline, summary and short form: what was found, and how it ended where that says more."""
+    ending = _in_short(row, main)
+    blamed = list(dict.fromkeys(finding.short for finding in found))
+    completed = row.ending == "completed"
+    short = "; ".join([*([] if completed and blamed else [ending]), *blamed])
+    if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
+        short = f"{ending}, {integrity}"
+    headline = found[0].headline if found else short.upper()
+    if len(found) > 1:
+        headline += f", AND {len(found) - 1} MORE"
+    return {"headline": headline, "summary": _summary(row, integrity, found, main), "short": short}
+
+
+def _in_short(row: Row, main: Path | None) -> str:
+    if row.ending is None:
+        return "not ended yet"
+    text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
+    if row.ending == "protocol_violation" and row.by is not None:
+        text = f"{row.by.upper()} {text}"
+    if row.ending in ("stalled", "stalled_before_first") and row.by is not None:
+        text = f"{row.by.upper()} {text}"
+    if row.ending not in _LAST_TOLD:
+        return text
+    last = after(row, main)
+    if row.ending == "upstream_error":
+        return f"{text} as event {last}" if last is not None and row.by is not None else text
+    return f"{text} after event {last}" if last is not None and last >= 0 else text
+
+
+def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
+    reason = finish(main)
+    if row.ending == "completed":
+        first = "Answer ended normally" + (f" ({reason})." if reason else ".")
+    else:
+        first = row.reason[0].upper() + row.reason[1:] + "."
+    if found and not found[0].fault.suspects:
+        return f"{first} {_CONTRADICTION}"
+    lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
+    if lost:
+        total = max((record.total("content") for record in main.records), default=0) if main else 0
+        return f"{first} {lost} of {total} text bytes never reached the application."
+    if found:
+        return f"{first} {found[0].sentence}"
+    if integrity != "intact":
+        return f"{first} Whether anything was lost on the way is not proven." if row.ending else first
+    nothing = "Nothing" if row.ending == "completed" else "Up to there nothing"
+    return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
+
+
+def _no_fault(row: Row, main: Path | None) -> str:
+    """Never that the source is innocent: what is lost inside it, nobody sees."""
+    read = main is not None and main.record("ingress") is not None
+    return ": no fault observed below source" if read and not _ended_by(row) else ""
+
+
+def _ended_by(row: Row) -> set[Component]:
+    """The component that ended the answer too early, or stood still; a client that left is none."""
+    return {c for c in COMPONENTS if c == row.by and row.ending != "completed"}
+
+
+def _as_far(main: Path | None) -> str:
+    """Between which points, where not the whole way testified."""
+    records = main.records if main else []
+    if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
+        return ""
+    return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
+
+
+def why(
+    row: Row,
+    every: Sequence[Path],
+    main: Path | None,
+    found: Sequence[Finding],
+    missing: Sequence[tuple[str, str]],
+    excess: int,
+    doubts: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What was seen and what was missing, which components are cleared, and what stays unknown."""
+    blamed = {c for finding in found for c in finding.fault.suspects}
+    intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
+    unknown = _unseen(main, blamed, asked=not missing)
+    for path in every:
+        for step in path.steps:
+            if step.hop.status == "unproven":
+                pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
+                unknown.append(f"{pair}: {step.hop.reason}")
+    unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
+    unknown += doubts
+    unknown += ["more records came than are kept of one stream"] if excess else []
+    evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
+    innocent = intact - blamed - _ended_by(row)
+    return {
+        **evidence,
+        "cleared": [c for c in COMPONENTS if c in innocent],
+        "unknown": list(dict.fromkeys(unknown)),
+    }
+
+
+def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]:
+    """The components on whose two sides nobody stood: before the first point, and behind the last one.
+
+    The provider's own beginning is seen by nobody, ever. `asked` is False where a record is awaited that never came:
+    that is told by itself.
+    """
+    records = main.records if main else []
+    if not records or not asked:
+        return [] if "source" in blamed else [_inside(["source"])]
+    first, last = records[0].point, records[-1].point
+    before = [c for c in COMPONENTS[: max(1, POINTS.index(first))] if c not in blamed]
+    behind = [c for c in COMPONENTS[POINTS.index(last) :] if c not in blamed]
+    unseen = [_inside(before)] if before else []
+    if len(before) > 1:
+        unseen[0] += f" (nothing is recorded before {words.label(first)})"
+    if behind:
+        unseen.append(f"{_inside(behind)} (nothing is recorded behind {words.label(last)})")
+    return unseen
+
+
+def _inside(components: Sequence[Component]) -> str:
+    names = ["provider" if c == "source" else c for c in components]
+    return f"loss inside the {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+
+
+def _stopped_at_the_source(row: Row, main: Path | None) -> dict[str, str]:
+    """The evidence of an ending that is the provider's: what gateway in read last."""
+    leg = main.record("ingress") if main else None
+    if row.by != "source" or row.ending == "completed" or leg is None:
+        return {"seen": "", "missing": ""}
+    if row.ending == "upstream_error":
+        return {"seen": f"{words.label(leg.point)} read an error as event {after(row, main)}", "missing": ""}
+    last = words.UPSTREAM_ENDS.get(leg.end or "", "no more")
+    seen = f"{words.label(leg.point)} read {words.events(leg.events)}, then {last}"
+    return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
+
+
+# --------------------------------------------------------------------------- notes
+
+
+def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[dict[str, Any]]:
+    """What is no fault, and yet should be known."""
+    notes: list[dict[str, Any]] = []
+    if main is not None:
+        notes += _stopped(main)
+        reason = finish(main)
+        if reason in _SHORT:
+            notes.append(_note("short_by_design", 1, reason))
+        if _unterminated(main):
+            notes.append(_note("no_terminator", 1))
+        notes += _numbering(main)
+    if recovered:
+        notes.append(_note("recovered", recovered))
+    superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
+    if superseded:
+        notes.append(_note("superseded", len(superseded)))
+    if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
+        notes.append(_note("recut", 1))
+    return [*notes, *_edited(every)]
+
+
+def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
+    """What a gateway did on purpose, as it says: once for each gateway."""
+    told = {path.exchange.id: path.upstream.edited for path in every}
+    return [
+        _note("edited", edit.count, words.edited(edit.kind, edit.count, edit.exact)) | {"edit": edit.kind}
+        for edits in told.values()
+        for edit in edits
+    ]
+
+
+def _stopped(path: Path) -> list[dict[str, Any]]:
+    undelivered = sum(
+        s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
+    )
+    notes = [_note("undelivered", undelivered)] if undelivered else []
+    if (silence := stalls.told(path)) is not None:
+        notes.append(_note("silent", 1, silence))
+    if path.named is not None and path.named.ignored:
+        notes.append(_note("ignored", len(path.named.ignored)))
+    if path.named is not None and path.named.rejected:
+        notes.append(_note("rejected", len(path.named.rejected)))
+    return notes
+
+
+def _unterminated(path: Path) -> bool:
+    """Finish, then a clean end without the terminator that this provider sends."""
+    first = path.records[0] if path.records else None
+    provider = first.told(PROVIDER_NAME) if first else None
+    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
+
+
+def _numbering(path: Path) -> list[dict[str, Any]]:
+    """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
+    first = path.records[0] if path.records else None
+    holes = first.told(UPSTREAM_HOLES) if first is not None else None
+    notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
+    notes += [_note(kind, count) for kind, key in _ODD.items() if (count := _count(first, key)) > 0]
+    linked = next((text for r in path.records if isinstance(text := r.told(LINKED), str)), None)
+    return notes + ([_note("linked", 1, linked)] if linked else [])
+
+
+_ODD: Final = {"odd_text": UPSTREAM_MISMATCHES, "odd_order": UPSTREAM_BREAKS, "noise": UPSTREAM_NOISE}
+"""Note → the attribute that counts what it is about."""
+
+
+def _count(record: Record | None, key: str) -> int:
+    told = record.told(key) if record is not None else None
+    return told if isinstance(told, int) else 0
+
+
+def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
+    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
+    text = words.NOTES[kind].format(count=counted, detail=detail)
+    return {"kind": kind, "count": count, "sentence": text}

@@ -1,0 +1,1 @@
+"""What one point says: the record of its blocks, its judged events, what it counted."""
