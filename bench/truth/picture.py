@@ -10,6 +10,9 @@ from .gates import Tally
 from .loss import LOSSES
 from .score import OUTCOMES
 
+_TITLE: Final = (
+    "What verdicts say of components that did damage (above) and of those that did none (below), by telemetry loss"
+)
 _GUILTY: Final = ("found", "narrowed", "unknown", "unknowable", "beside")
 _INNOCENT: Final = ("cleared", "suspected")
 _COLOURS: Final = {
@@ -21,15 +24,16 @@ _COLOURS: Final = {
 def drawn(tally: Tally) -> str:
     """An SVG: for each sort of loss, what became of the guilty (above) and of the innocent (below)."""
     rows = [loss for loss in LOSSES if tally.outcomes("cleared", (loss,))]
-    height = 70 + 44 * len(rows)
+    height = 110 + 44 * len(rows)
     box = f'width="860" height="{height}" font-family="sans-serif" font-size="12"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
     parts.append('<rect width="100%" height="100%" fill="white"/>')
+    parts.append(f'<text x="20" y="24" font-size="15">{_TITLE}</text>')
     for i, outcome in enumerate(OUTCOMES):
-        parts.append(f'<rect x="{20 + 103 * i}" y="14" width="12" height="12" fill="{_COLOURS[outcome]}"/>')
-        parts.append(f'<text x="{36 + 103 * i}" y="25">{outcome}</text>')
+        parts.append(f'<rect x="{20 + 103 * i}" y="42" width="12" height="12" fill="{_COLOURS[outcome]}"/>')
+        parts.append(f'<text x="{36 + 103 * i}" y="53">{outcome}</text>')
     for i, loss in enumerate(rows):
-        top = 50 + 44 * i
+        top = 78 + 44 * i
         parts.append(f'<text x="20" y="{top + 20}">{escape(loss)}</text>')
         parts += _bar(tally, loss, (*_GUILTY, "wrong"), top)
         parts += _bar(tally, loss, _INNOCENT, top + 17)

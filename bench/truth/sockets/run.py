@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import socket
+import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -32,6 +33,8 @@ T = TypeVar("T")
 
 AT_ONCE: Final = 24
 """Streams that run side by side."""
+TRIES: Final = 3
+"""How often a stream is run until it comes to the end that it is to have."""
 
 _WARM: Final = {"httpx": "ollama", **clients.FORMATS}
 """Client → what it reads before all others begin."""
@@ -41,16 +44,26 @@ STAMPED: Final = "stamped"
 
 
 def run(selection: Iterable[Scenario]) -> Iterator[Trial]:
-    """Run each scenario once over real sockets. A scenario that cannot be run as described raises BenchError."""
-    notebooks = (_notebook(scenario, number) for number, scenario in enumerate(selection))
+    """Run each scenario over real sockets. One that cannot be run as described, tried again too, raises BenchError."""
+    numbered = enumerate(selection)
     with _loop() as loop, _world(loop) as world:
         for client, provider in _WARM.items():  # an SDK builds its classes at its first answer, while all others wait
             loop(world.play(Notebook(client, Scenario(provider, client=client))))
-        begun = deque(loop.begin(world.play(notes)) for notes in islice(notebooks, AT_ONCE))
+        begun = deque(loop.begin(_insisted(world, *which)) for which in islice(numbered, AT_ONCE))
         while begun:
             trials = begun.popleft().result()
-            begun.extend(loop.begin(world.play(notes)) for notes in islice(notebooks, 1))
+            begun.extend(loop.begin(_insisted(world, *which)) for which in islice(numbered, 1))
             yield from trials
+
+
+async def _insisted(world: World, number: int, scenario: Scenario) -> list[Trial]:
+    """Run a scenario, and again where the machine was too busy for its time limits; what failed is said."""
+    for again in range(1, TRIES):
+        try:
+            return await world.play(_notebook(scenario, f"{number}-{again}"))
+        except BenchError as error:
+            print(f"tried again: {error}", file=sys.stderr)
+    return await world.play(_notebook(scenario, f"{number}-{TRIES}"))
 
 
 class BenchError(RuntimeError):
@@ -218,7 +231,7 @@ def _origin(server: asyncio.Server) -> str:
     return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def _notebook(scenario: Scenario, number: int) -> Notebook:
+def _notebook(scenario: Scenario, number: str) -> Notebook:
     key = f"{STAMPED if scenario.stamp else 'plain'}-{number}"
     notes = Notebook(key, scenario)
     if scenario.behind is not None:
