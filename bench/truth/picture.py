@@ -11,8 +11,6 @@ from .loss import LOSSES
 from .score import OUTCOMES
 
 _TITLE: Final = "What verdicts say of components that did damage (above), of all others (below), by telemetry loss"
-    "What verdicts say of components that did damage (above) and of those that did none (below), by telemetry loss"
-)
 _GUILTY: Final = ("found", "narrowed", "unknown", "unknowable", "beside")
 _INNOCENT: Final = ("cleared", "suspected")
 _COLOURS: Final = {
