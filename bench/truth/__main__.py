@@ -14,13 +14,13 @@ from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
 
 from . import mutations, picture, report
-from .gates import Tally, gates
+from .gates import Tally, counts_against, gates
 from .labels import Trial
 from .loss import LOSSES
 from .run import over_sockets, simulated, verdict_on
 from .sockets import matrix
 from .sockets.run import run
-from .streams import named
+from .streams import SORTS, named
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     add("--json", type=Path, metavar="FILE", help="also write the figures there")
     add("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
-    add("--only", metavar="NAME", help="show one stream: a seed of the model, or a name as it is printed")
+    add("--only", metavar="NAME", help="show one stream: a seed of the model, model/SORT/SEED, or a name as printed")
     add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
     add("--mutations", action="store_true", help="switch each rule of the judge off: a gate must fall")
     add("--mutation-streams", type=int, default=1_500, metavar="N", help="streams for each at most; default 1500")
@@ -72,8 +72,12 @@ def _write(found: Tally, options: argparse.Namespace) -> None:
 
 def _stream(name: str) -> Trial:
     """The stream of this seed or name. Raises SystemExit where there is none."""
-    if name.isdecimal() or name.startswith("model/"):
+    sort, _, seed = name.removeprefix("model/").rpartition("/")
+    if name.isdecimal() or (sort in SORTS and seed.isdecimal()):
         return named(name)
+    if name.startswith("model/"):
+        known = ", ".join(SORTS)
+        raise SystemExit(f"no stream is called {name!r}; give a seed, or model/SORT/SEED with a sort out of {known}")
     found = [scenario for scenario in matrix.matrix() if scenario.name == name]
     if not found:
         some = ", ".join(scenario.name for scenario in matrix.select(limit=5))
@@ -89,8 +93,9 @@ def _show(name: str, loss: str) -> int:
     for deed in one.deeds:
         print(f"  {deed.component}: {deed.act} {list(deed.at)}")
     print(render(verdict, Style(colour=False, width=100, ascii=False)))
-    print("\n".join(["", *score.wrong] if score.wrong else ["", "nothing is wrong with it"]))
-    return 1 if score.wrong else 0
+    against = [f"counts against the gate: {gate}" for gate in counts_against(score, loss)]
+    print("\n".join(["", *(score.wrong + against or ["nothing is wrong with it"])]))
+    return 1 if against else 0
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from .loss import WHOLE
 from .score import Score
 
 EXAMPLES: Final = 10
-"""Wrong verdicts that are kept by name."""
+"""Verdicts that are kept by name, of those that count against a gate."""
 
 
 @dataclass
@@ -53,6 +53,8 @@ class Tally:
     """Loss → verdicts with anything wrong in them."""
     examples: list[tuple[str, str, str]] = field(default_factory=list)
     """(trial, loss, what is wrong)."""
+    against: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Gate → (trial, loss) of verdicts that count against it."""
 
     def add(self, trial: Trial, loss: str, score: Score) -> None:
         """Count one verdict."""
@@ -85,6 +87,9 @@ class Tally:
         self.wrong[loss] += bool(score.wrong)
         if score.wrong and len(self.examples) < EXAMPLES:
             self.examples.append((trial.name, loss, "; ".join(score.wrong)))
+        for name in counts_against(score, loss):
+            if len(kept := self.against.setdefault(name, [])) < EXAMPLES:
+                kept.append((trial.name, loss))
 
     def join(self, other: Tally) -> None:
         """Add another run's."""
@@ -95,6 +100,8 @@ class Tally:
             elif isinstance(mine, int):
                 setattr(self, each.name, mine + theirs)
         self.examples = [*self.examples, *other.examples][:EXAMPLES]
+        for name, more in other.against.items():
+            self.against[name] = [*self.against.get(name, ()), *more][:EXAMPLES]
 
     def outcomes(self, outcome: str, losses: Iterable[str]) -> int:
         """How many components came out so, at these losses."""
@@ -190,3 +197,29 @@ GATES: Final[tuple[Callable[[Tally], Gate], ...]] = (
     _intact,
     _third,
 )
+
+
+def _short(figure: tuple[int, int]) -> bool:
+    good, every = figure
+    return good < every
+
+
+_AGAINST: Final[dict[Callable[[Tally], Gate], Callable[[Score, bool], bool]]] = {
+    _certain: lambda score, _: _short(score.certain),
+    _blame: lambda score, _: bool(score.wrong),
+    _found: lambda score, whole: whole and bool({"narrowed", "unknown", "wrong"} & {*score.outcomes.values()}),
+    _suspected: lambda score, _: _short(score.named),
+    _healthy: lambda score, _: score.healthy and score.blamed,
+    _ended: lambda score, whole: whole and score.ending is not None and score.ending[0] != score.ending[1],
+    _counted: lambda score, _: _short(score.counted),
+    _placed: lambda score, _: _short(score.placed),
+    _sure: lambda score, _: _short(score.sure),
+    _intact: lambda score, _: _short(score.intact),
+}
+"""Gate → whether one verdict counts against it, by its score and whether all records were there."""
+_NAMES: Final = {make: make(Tally()).name for make in GATES}
+
+
+def counts_against(score: Score, loss: str) -> list[str]:
+    """The names of the gates that one verdict counts against."""
+    return [_NAMES[make] for make, fails in _AGAINST.items() if fails(score, loss in WHOLE)]

@@ -26,13 +26,15 @@ _RANKS: Final = ("unknowable", "unknown", "suspected", "narrowed", "cleared", "f
 
 
 def main(count: int, first: int) -> int:
-    """Try every rule on so many streams at most; 0 where every one is missed."""
+    """Try every rule on so many streams at most; 0 where the bench notices each that is switched off."""
     every = mutations()
     survived = []
-    for mutation in every:
+    for number, mutation in enumerate(every, start=1):
         shown = missed_at(mutation, count, first)
-        print(f"{'missed' if shown else 'NOT MISSED':<10}  {mutation.rule}: {shown or 'nothing changes'}", flush=True)
+        what = f"{'caught' if shown else 'NOT CAUGHT':<10}  {mutation.rule}: {shown or 'nothing changes'}"
+        print(f"{number:>{len(str(len(every)))}}/{len(every)}  {what}", flush=True)
         survived += [] if shown else [mutation.rule]
+    print(f"{len(every) - len(survived)} of {len(every)} caught: something falls when the rule is switched off")
     if survived:
         text = f"{len(survived)} of {len(every)} rules could be taken away, and nothing here would notice"
         print(text, file=sys.stderr)
@@ -50,7 +52,7 @@ def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
             with without(mutation):
                 worse = less_worth(with_it, _judged(one, loss))
             if worse:
-                return f"{one.name.removeprefix('model/')}, loss: {loss}: {worse}"
+                return f"{one.name}, loss: {loss}: {worse}"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from shlex import quote
 from typing import Any
 
 from streamwitness.semconv import COMPONENTS
@@ -33,8 +34,15 @@ def text(tally: Tally) -> Iterator[str]:
         share = f"{100 * gate.good / gate.all:.3f} %" if gate.all else "nothing to look at"
         counts = f"{gate.good:,} of {gate.all:,} ({share}; at least {100 * gate.least:g} %)"
         yield f"{'green' if gate.holds else 'RED  '}  {gate.name}: {counts}"
-    for name, loss, wrong in tally.examples:
-        yield f"  {name}, loss: {loss}: {wrong}"
+        if not gate.holds:
+            yield from _against(tally, gate.name)
+
+
+def _against(tally: Tally, gate: str) -> Iterator[str]:
+    """Streams that a gate falls by, as `--only` and `--loss` take them, with what is wrong where something is said."""
+    wrong = {(name, loss): f": {text}" for name, loss, text in tally.examples}
+    for name, loss in tally.against.get(gate, ()):
+        yield f"       --only {quote(name)} --loss {quote(loss)}{wrong.get((name, loss), '')}"
 
 
 def _confusion(tally: Tally) -> Iterator[str]:
@@ -115,6 +123,7 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         },
         "exact": {loss: round(exact(tally, loss), 4) for loss in LOSSES},
         "wrong": [list(example) for example in tally.examples],
+        "against": {gate: [list(stream) for stream in streams] for gate, streams in sorted(tally.against.items())},
     }
 
 

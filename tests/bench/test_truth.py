@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from bench.truth import __main__ as command
+from bench.truth import mutations as switching
 from bench.truth import picture, report
-from bench.truth.gates import GATES, Gate, Tally, gates
+from bench.truth.gates import GATES, Gate, Tally, counts_against, gates
 from bench.truth.labels import ACTS, Deed, Passage, ambiguous, known_to_feed, lost_run, shared_bits
 from bench.truth.loss import LOSSES
 from bench.truth.mutations import missed_at, without
@@ -245,6 +246,55 @@ def test_one_stream_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith(trial(3).name)
     assert "nothing is wrong with it" in printed
+
+
+@pytest.mark.parametrize("judge_it", [accusing, blind, suspecting, elsewhere, miscounting, vague, content])
+def test_each_red_gate_names_its_streams(judge_it: Callable[[Any], Verdict]) -> None:
+    """What is said of one verdict is what a run of that verdict alone would fall at; and it is printed to be called."""
+    found = Tally()
+    for one in map(trial, range(20)):
+        score = verdict_on(one, "none", judge_it)[1]
+        alone = Tally()
+        alone.add(one, "none", score)
+        fallen_by = {gate.name for gate in gates(alone) if gate.good < gate.all} - {THIRD}
+        assert set(counts_against(score, "none")) == fallen_by
+        found.join(alone)
+    lines = [*report.text(found)]
+    for gate in gates(found):
+        if not gate.holds and gate.good < gate.all and gate.name != THIRD:
+            below = lines[next(at for at, line in enumerate(lines) if f"RED    {gate.name}: " in line) + 1]
+            assert "--only {} --loss {}".format(*found.against[gate.name][0]) in below
+
+
+def test_one_stream_says_which_gate_it_counts_against(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside what is wrong with it, by the name under which the run prints the gate."""
+    one = trial(3)
+    monkeypatch.setattr(command, "verdict_on", lambda it, loss: verdict_on(it, loss, elsewhere))
+    assert command.main(["--only", one.name]) == 1
+    assert f"counts against the gate: {ENDED}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["model/99999999999", "model/foo/3", "no/such/stream"])
+def test_a_name_of_no_stream_is_told_what_names_there_are(name: str) -> None:
+    """Instead of a traceback."""
+    with pytest.raises(SystemExit, match=f"no stream is called '{name}'"):
+        command.main(["--only", name])
+
+
+def test_mutations_say_how_far_they_are_and_what_was_caught(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number before each, and all of them at the end."""
+    some_of_them = mutations()[:2]
+    monkeypatch.setattr(switching, "mutations", lambda: some_of_them)
+    monkeypatch.setattr(switching, "missed_at", lambda one, *_: "it" if one is some_of_them[0] else "")
+    assert switching.main(1, 0) == 1
+    first, second, total = capsys.readouterr().out.splitlines()
+    assert first == f"1/2  caught      {some_of_them[0].rule}: it"
+    assert second == f"2/2  NOT CAUGHT  {some_of_them[1].rule}: nothing changes"
+    assert total.startswith("1 of 2 caught")
 
 
 def test_a_run_whose_gates_do_not_hold_fails(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from bench.truth import score
 from streamwitness import semconv as sc
 from streamwitness.cli import build_parser, discover
 from streamwitness.runtime import ClientSettings
@@ -194,6 +195,12 @@ def _reasons() -> str:
     return table(("reason", "meaning"), [(f"`{name}`", text) for name, text in REASONS.items()])
 
 
+def _outcomes_of_truth() -> str:
+    return table(
+        ("column", "the component of this hop is"), [(f"`{name}`", text) for name, text in score.OUTCOMES.items()]
+    )
+
+
 GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "show": _show,
     "knowledge": _knowledge,
@@ -209,6 +216,7 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "collector_metrics": _collector_metrics,
     "outcomes": _outcomes,
     "reasons": _reasons,
+    "outcomes_of_truth": _outcomes_of_truth,
     "profiles": profiles.profiles,
     "profile_details": profiles.details,
     "proofs": _proofs,
