@@ -16,22 +16,31 @@ import httpx
 import streamwitness
 
 
-async def ask(base_url: str, model: str = "plain") -> tuple[str, str | None]:
-    """Read one streamed answer; returns its text, and the stream's id for `streamwitness show`."""
+async def ask(base_url: str, model: str = "plain") -> None:
+    """Ask for one streamed answer; prints its text, and what explains the stream, above all where it raised."""
     request = {"model": model, "messages": [{"role": "user", "content": "Who called the boat home?"}], "stream": True}
-    text = ""
     async with (
         streamwitness.instrument(httpx.AsyncClient(base_url=base_url)) as client,
         client.stream("POST", "/v1/chat/completions", json=request) as response,
     ):
         response.raise_for_status()
-        events = streamwitness.watch(parse(response), response=response)
-        with streamwitness.applied(events) as answer:
-            async for event in events:
-                with answer.event(event):
-                    for choice in event["choices"]:
-                        text += choice["delta"].get("content") or ""
-        return text, streamwitness.stream_id(response)
+        try:
+            print(await read(response))
+        finally:
+            name = streamwitness.stream_id(response)
+            print(f"streamwitness show {name}" if name else "nothing observed this stream")
+
+
+async def read(response: httpx.Response) -> str:
+    """The text of the answer."""
+    text = ""
+    events = streamwitness.watch(parse(response), response=response)
+    with streamwitness.applied(events) as answer:
+        async for event in events:
+            with answer.event(event):
+                for choice in event["choices"]:
+                    text += choice["delta"].get("content") or ""
+    return text
 
 
 async def parse(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
@@ -51,6 +60,6 @@ async def parse(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    said, stream = asyncio.run(ask(*sys.argv[1:]))
-    print(said)
-    print(f"streamwitness show {stream}" if stream else "nothing observed this stream")
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
+    asyncio.run(ask(*sys.argv[1:]))

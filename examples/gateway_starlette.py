@@ -44,4 +44,6 @@ app = Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
 app.add_middleware(StreamWitness)  # first, so that it is innermost
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit(__doc__)
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")

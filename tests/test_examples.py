@@ -34,12 +34,20 @@ class Servers:
 
     def ask(self, client: str, model: str, *, origins: str) -> tuple[str, str]:
         """Run an example client as a user would: (what it said, the stream's id)."""
+        done = self.run(client, model, origins=origins)
+        assert done.returncode == 0, done.stderr
+        assert ("STREAMWITNESS_ORIGINS" in done.stderr) if not origins else (done.stderr == "")
+        said, command = done.stdout.rstrip("\n").split("\n")  # not splitlines: an answer may hold U+2028
+        return said, command.removeprefix("streamwitness show ")
+
+    def run(self, client: str, model: str, *, origins: str) -> subprocess.CompletedProcess[str]:
+        """Run an example client, whatever comes of it."""
         environ = {
             **os.environ,
             "STREAMWITNESS_ENDPOINT": self.product.endpoint,
             "STREAMWITNESS_ORIGINS": origins,
         }
-        done = subprocess.run(
+        return subprocess.run(
             [sys.executable, str(EXAMPLES / f"{client}.py"), self.gateway, model],
             env=environ,
             capture_output=True,
@@ -47,10 +55,6 @@ class Servers:
             check=False,
             timeout=DEADLINE,
         )
-        assert done.returncode == 0, done.stderr
-        assert ("STREAMWITNESS_ORIGINS" in done.stderr) if not origins else (done.stderr == "")
-        said, command = done.stdout.rstrip("\n").split("\n")  # not splitlines: an answer may hold U+2028
-        return said, command.removeprefix("streamwitness show ")
 
     def verdict(self, stream: str) -> dict[str, object]:
         """The settled verdict."""
@@ -102,6 +106,24 @@ def test_an_upstream_that_stops_is_told(servers: Servers, client: str) -> None:
     _, stream = servers.ask(client, "cut:9", origins=servers.gateway)
     ending = servers.verdict(stream)["ending"]
     assert (ending["class"], ending["by"]) == ("upstream_truncated", "source")
+
+
+def test_a_client_whose_stream_failed_says_which_it_was(servers: Servers) -> None:
+    """The provider sends an error, the openai package raises, and the command is printed all the same."""
+    done = servers.run("client_openai", "error:6", origins=servers.gateway)
+    assert "openai.APIError" in done.stderr
+    stream = done.stdout.strip().removeprefix("streamwitness show ")
+    assert servers.verdict(stream)["ending"]["class"] == "upstream_error"
+
+
+@pytest.mark.parametrize("program", ["client_openai", "client_httpx", "gateway_starlette", "-m"])
+def test_without_arguments_they_say_how_they_are_called(program: str) -> None:
+    """Instead of a traceback; so does the demo's provider."""
+    words = ["-m", "streamwitness.demo.provider"] if program == "-m" else [str(EXAMPLES / f"{program}.py")]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, timeout=DEADLINE)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert ("usage: python -m" in done.stderr) if program == "-m" else (f"python examples/{program}.py" in done.stderr)
 
 
 def test_the_httpx_example_s_parser_does_not_split_words(servers: Servers) -> None:

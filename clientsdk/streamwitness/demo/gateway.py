@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from streamwitness.gateway import StreamWitness, upstream
 
-from .serving import serve
+from .serving import port, serve
 
 FAULT_HEADER: Final = "x-demo-break"
 PROVIDER: Final = os.environ.get("DEMO_PROVIDER", "")
@@ -174,4 +174,4 @@ app = Starlette(
 )
 
 if __name__ == "__main__":
-    serve(app, int(sys.argv[1]))
+    serve(app, port(sys.argv[1:], "streamwitness.demo.gateway"))

@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 from .scripts import steps
-from .serving import pause, serve
+from .serving import pause, port, serve
 
 
 async def chat(request: Request) -> StreamingResponse:
@@ -31,4 +31,4 @@ async def _body(script: str) -> AsyncIterator[bytes]:
 app = Starlette(routes=[Route("/v1/chat/completions", chat, methods=["POST"])])
 
 if __name__ == "__main__":
-    serve(app, int(sys.argv[1]))
+    serve(app, port(sys.argv[1:], "streamwitness.demo.provider"))

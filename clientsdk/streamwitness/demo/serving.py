@@ -32,6 +32,13 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def port(arguments: Sequence[str], program: str) -> int:
+    """The port that a server of the demo was given; raises SystemExit with how to call it."""
+    if len(arguments) == 1 and arguments[0].isdecimal():
+        return int(arguments[0])
+    raise SystemExit(f"usage: python -m {program} PORT")
+
+
 def serve(app: ASGIApp, port: int) -> None:
     """Run an ASGI app on loopback until the process is told to end."""
     import uvicorn
