@@ -144,7 +144,7 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
         one, two = out[i], out[i + 1]
         if "unproven" not in (one.hop.status, two.hop.status) or "faulty" in (one.hop.status, two.hop.status):
             continue
-        if not _comparable(one.before, two.after):
+        if not _comparable(one.before, one.after, two.after):
             continue
         peer = two.peer and (one.peer or one.after.closing is None)
         around = judge_handed_on(one.before, two.after, peer=peer)
@@ -169,10 +169,13 @@ def _all_came(one: Step, two: Step) -> bool:
     return not short if one.hop.status != "intact" else "error" not in short
 
 
-def _comparable(before: Record, after: Record) -> bool:
-    """Whether two points that are no neighbours count the same judged events (a gateway may cut them otherwise)."""
+def _comparable(before: Record, middle: Record, after: Record) -> bool:
+    """Whether two points that are no neighbours count the same judged events (a gateway may cut them otherwise).
+
+    Of a body that was not what it was announced as, each may have found other events, wherever it was seen to be so.
+    """
     neighbours = before.point == "egress" and after.point == "parsed"
-    return neighbours and not withholds(before, after) and not misframed(before)
+    return neighbours and not withholds(before, after) and not any(map(misframed, (before, middle, after)))
 
 
 def _settled(step: Step) -> Step:

@@ -8,7 +8,7 @@ from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
 
-from .attribute import Step, attribute
+from .attribute import Fault, Step, attribute, on_intact_path
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
 from .client.named import compare_named, read
@@ -33,6 +33,8 @@ from .waiting import held_back
 from .waste import kept_running
 
 _PUT_RIGHT: Final = "what was handed to it may have been out of order before, and it may have put that right"
+_MOVED: Final = frozenset(("reorder", "mismatch"))
+"""What a hop to `applied` says of events in another order: the latter where some of its reports are lost."""
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
@@ -57,6 +59,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
         ambiguous.append("egress")
     path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous), silent=_silent(here))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
+    path.faults = _order_unwitnessed(path, path.faults)
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
     path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
@@ -87,27 +90,41 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
         made = _hop(path, before, after, peer)
-        if after.point == "applied" and _may_put_right(path, made, steps):
+        if after.point == "applied" and _may_put_right(path, made, after, steps):
             made = Hop("unproven", prefix=made.prefix, unread=made.unread, reason=_PUT_RIGHT)
         steps.append(Step(before, after, made, peer))
         due = due and (after.closing is None or ended_by_peer(after, None))
     return steps
 
 
-def _may_put_right(path: Path, hop: Hop, before: Sequence[Step]) -> bool:
+def _may_put_right(path: Path, hop: Hop, applied: Record, before: Sequence[Step]) -> bool:
     """Whether the reducer changed nothing but the order, of events that did not provably come in order.
 
     Where all that was read at gateway in is known, it is known what it put right (`_put_right`).
     """
-    kinds = {change.kind for change in hop.changes}
-    if (
-        "reorder" not in kinds
-        or kinds - {"reorder", "gap_or_late"}
-        or all(step.hop.status == "intact" for step in before)
-    ):
+    if not _only_moved(hop, applied, before) or all(step.hop.status == "intact" for step in before):
         return False
     leg = path.upstream.leg
-    return leg is None or not (View(leg, "semantic").whole and View(before[-1].after, "semantic").whole)
+    return leg is None or any(record.held != "full" for record in (leg, before[-1].after, applied))
+
+
+def _only_moved(hop: Hop, applied: Record, before: Sequence[Step] = ()) -> bool:
+    """Whether nothing but the order may be another; what was moved to where no report is held looks skipped."""
+    kinds = {change.kind for change in hop.changes}
+    skipped = applied.lost or (applied.held != "full" and any(step.hop.status == "faulty" for step in before))
+    return bool(kinds & _MOVED or (kinds and skipped)) and not kinds - _MOVED - {"gap_or_late"}
+
+
+def _order_unwitnessed(path: Path, faults: list[Fault]) -> list[Fault]:
+    """The faults, with another order at `applied` narrowed where no point before the client tells how it was sent.
+
+    The reducer may have put right what came to the client out of order.
+    """
+    last = path.steps[-1] if path.steps else None
+    if last is None or last.after.point != "applied" or path.steps[0].before.point not in _CLIENT:
+        return faults
+    own = {id(change) for change in last.hop.changes} if _only_moved(last.hop, last.after) else set()
+    return [on_intact_path(path.steps[0].before, last, f.change) if id(f.change) in own else f for f in faults]
 
 
 def _may_have_returned(before: Record, after: Record) -> bool:
@@ -136,7 +153,7 @@ def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
 
 
 def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
-    if misframed(before):  # after it only what has changed the body on its way makes it so
+    if _misread(path, before):  # after it only what has changed the body on its way makes it so
         return Hop("unproven", reason=MISREAD)
     if after.point == "applied":
         return _applied(path, before, after, peer)
@@ -146,6 +163,12 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_handed_on(before, after, peer=peer)
     return _with_error(hop, before, after, peer)
+
+
+def _misread(path: Path, record: Record) -> bool:
+    """Whether a body was not what it was announced as; where its own closing block is lost, what left the gateway."""
+    egress = path.record("egress")
+    return misframed(record) or (record.closing is None and egress is not None and misframed(egress))
 
 
 def _transport(before: Record, after: Record, peer: bool) -> Hop:

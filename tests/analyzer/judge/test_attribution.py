@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, PART, POINTS, Point
+from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, POINTS, Point
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import suspects
 from tests.analyzer.judge.build import (
@@ -279,3 +279,33 @@ def test_output_behind_the_finish_is_no_other_cut_of_the_content() -> None:
     early = [*handed[:-3], Event(900), handed[-1], Event(901)]
     assert parsed_as(ANSWER, early)["integrity"] == "unproven"
     assert parsed_as(ANSWER, [*handed[:-3], Event(900), Event(901), handed[-1]])["integrity"] == "intact"
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 1)], ids=str)
+def test_of_a_parser_that_cuts_anew_what_rows_do_not_show_is_no_loss(lost: tuple[int, ...]) -> None:
+    """It joined pieces, one of which it lost, and rows of what came to it are lost: never "16 events lost"."""
+    joined = [ANSWER[0], *(Event(900 + i) for i in range(9)), *handed_on(ANSWER)[20:]]
+    parsed = How("parsed", slots=("0/text/0 000000aa 57",), delivers=0)
+    blocks = path(None, ANSWER, ANSWER, joined, wire=How("wire", slots=SLOTS), parsed=parsed, cuts=lambda _n: [8, 15])
+    verdict = judge([b for b in blocks if b.point != "wire" or b.index not in lost], settled=True)
+    assert {(f["kind"], f["count"], f["exact"]) for f in verdict["findings"]} == {("altered", 1, False)}
+
+
+@pytest.mark.parametrize("seen", ["egress", "wire"])
+def test_a_body_that_was_misread_anywhere_is_compared_with_none(seen: str) -> None:
+    """Rule 10: each of the two may have found other events in it, whoever could tell that it was misframed."""
+    read = [Event(200 + i) for i in range(20)]
+    hows: dict[str, Any] = {seen: replace(usual(seen), extra=((MISFRAMED, "sse"),))}  # type: ignore[arg-type]
+    blocks = path(None, read, read, [Event(300 + i) for i in range(20)], cuts=lambda _n: [10], **hows)
+    assert told([b for b in blocks if b.point in (seen, "parsed") or not b.final]) == []
+
+
+def test_what_may_have_been_misread_accuses_no_parser() -> None:
+    """Whether a body of unknown lines is what it was announced as, a closing block tells, which is lost."""
+    lines = [Event(200 + i, PART["other"]) for i in range(20)]
+    found = [Event(300 + i, PART["other"]) for i in range(20)]
+    cut = {"cuts": lambda _n: [10]}
+    assert told([b for b in path(None, lines, lines, found, **cut) if not b.final]) == []  # type: ignore[arg-type]
+    one_else = [*lines[:4], found[0], *lines[5:]]
+    blocks = path(None, lines, lines, one_else, **cut)  # type: ignore[arg-type]
+    assert told([b for b in blocks if not b.final]) == [("gap_or_late", ["parser"], "certain")]

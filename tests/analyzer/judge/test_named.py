@@ -280,3 +280,24 @@ def test_who_stops_before_the_last_of_a_kind() -> None:
     """What was passed over may have been left for later, or lost: neither intact nor a fault."""
     for order, integrity in (([0, 1, 2, 4], "unproven"), ([0, 1, 2, 3], "intact"), ([0, 2, 3, 5], "damaged")):
         assert taken(order, end="cancelled")["integrity"] == integrity
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [{"applied": (1,)}, {"applied": (1, 2)}, {"applied": (2,)}, {"parsed": (1,)}],
+    ids=["a block of reports", "two", "the closing one", "of what was handed on"],
+)
+def test_what_was_put_right_is_no_fault_of_the_reducer_where_rows_are_lost(lost: dict[str, tuple[int, ...]]) -> None:
+    """Its reports are in the order of what was sent, as far as they came; those that did not look skipped."""
+    wire = swapped(ANSWER, 9)
+    parsed = handed_on(wire)
+    blocks = path(ANSWER, ANSWER, wire, parsed, swapped(used(parsed), 9), cuts=lambda _n: (10, 15))
+    held = [block for block in blocks if block.index not in lost.get(block.point, ())]
+    assert {tuple(f["suspects"]) for f in judge(held, settled=True)["findings"]} == {("transport",)}
+
+
+def test_another_order_is_the_reducers_or_that_of_who_sent_it_so_where_only_the_client_tells() -> None:
+    """It may have put right what came to the client out of order: what lies before is suspected as well."""
+    verdict = judge(path(None, None, ANSWER, PARSED, swapped(APPLIED, 9)), settled=True)
+    found = [(f["kind"], f["suspects"], f["confidence"]) for f in verdict["findings"]]
+    assert found == [("reorder", ["source", "gateway", "transport", "reducer"], "narrowed")]

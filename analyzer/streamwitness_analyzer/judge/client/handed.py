@@ -13,6 +13,7 @@ from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Pro
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.parts import (
+    CONTENT,
     all_slots,
     goes_on_behind_finish,
     may_go_on_behind_terminal,
@@ -24,6 +25,11 @@ from streamwitness_analyzer.judge.testimony.parts import (
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
+_RECOGNISED: Final = (*CONTENT, "finish")
+_PERHAPS_MISREAD: Final = (
+    "nothing in it was recognised as output, and its closing block, which tells whether it was what it was announced "
+    "as, is not held"
+)
 _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out behind the finish"
 _END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
@@ -42,6 +48,8 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
         return _with_finish(hop, before, after)
     if hop.status != "faulty":
         return hop
+    if _may_be_misread(a, b):
+        return Hop("unproven", prefix=hop.prefix, reason=_PERHAPS_MISREAD)
     if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
         return same
     if before.point == "egress" and may_go_on_behind_terminal(before):
@@ -53,11 +61,25 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     told = peer and _whole_content_told(before) and _whole_content_told(after)
     if not after.delivers and not told and (more or _new_pieces(a, b)):
         return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
-    return hop if after.delivers or not _cut_anew(hop) else _as_a_whole(hop, before, after)
+    return hop if after.delivers or not _cut_anew(hop, a, b) else _as_a_whole(hop, before, after)
 
 
-def _cut_anew(hop: Hop) -> bool:
-    """Whether new pieces came where others are missing."""
+def _may_be_misread(a: View, b: View) -> bool:
+    """Whether the body may not be what it was announced as, which only a closing block tells.
+
+    Then whoever looks finds other events in it: nothing was recognised as output, and not one event is the same.
+    """
+    record = a.record
+    recognised = any(record.part(name) for name in _RECOGNISED)
+    return (
+        record.closing is None and not recognised and a.digests and b.digests and not a.counts.keys() & b.counts.keys()
+    )
+
+
+def _cut_anew(hop: Hop, a: View, b: View) -> bool:
+    """Whether new pieces came where others are missing, or may have where lost rows leave only bounds."""
+    if not all(change.exact for change in hop.changes) and _new_pieces(a, b):
+        return True
     kinds = {change.kind for change in hop.changes}
     return bool(kinds & _NEW) and bool(kinds & LOSSES)
 
@@ -70,7 +92,8 @@ def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
         span = (places[0], places[-1]) if places else (0, before.events - 1)
         change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
         return faulty([change], Proof("envelope"), prefix=hop.prefix)
-    spans = [change.span for change in hop.changes if change.side == "before"]
+    everywhere = (hop.prefix, max(hop.prefix, before.events - 1))
+    spans = [change.span for change in hop.changes if change.side == "before"] or [everywhere]
     span = (min(low for low, _ in spans), max(high for _, high in spans))
     return faulty([Change("altered", 1, False, "before", span, span, note=_DIFFERS)], Proof("by_content"))
 
