@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from streamwitness.commands import Command
+from streamwitness.settings import variable
 
-from .config import AnalyzerSettings, ReaderSettings, StoreSettings, UpSettings, is_missing
+from .config import AnalyzerSettings, ReaderSettings, StoreSettings, UpSettings, is_missing, shown
 from .filters import DEFAULT_LIMIT, SINCE, WHEN, WORDS
 from .style import Style
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from .store import Store
 
 _SERVER_NEEDS: Final = ("sqlalchemy", "starlette", "uvicorn", "kafka")
+_DATABASE: Final = (
+    f"read this database (file or URL) instead of a server (default {variable('database')}, where no server is named)"
+)
 _FILTERS: Final = (*WORDS, "client", "since")
 
 
@@ -40,14 +44,16 @@ def _analyzer(args: Namespace) -> int:
 def _streams(args: Namespace) -> int:
     import time
 
-    from .table import render
+    from .table import Asked, render
 
     parameters = [(name, value) for name in _FILTERS if (value := getattr(args, name)) is not None]
+    narrowed = [word for name, value in parameters for word in (f"--{name}", value)]
     parameters += [("limit", str(args.limit))] + ([("cursor", args.cursor)] if args.cursor else [])
+    asked = Asked(_place(args), narrowed, [] if args.limit == DEFAULT_LIMIT else ["--limit", str(args.limit)])
 
     def answer(reader: Reader) -> str:
         page = reader.streams(parameters)
-        return _json(page) if args.json else render(page, _style(), time.time_ns())
+        return _json(page) if args.json else render(page, _style(), time.time_ns(), asked)
 
     return _answer("streams", args, answer)
 
@@ -143,12 +149,19 @@ def _answer(command: str, args: Namespace, answer: Callable[[Reader], str]) -> i
 
 
 def _ask(args: Namespace, answer: Callable[[Reader], str]) -> str:
-    """Ask the database named, else the server; where none was named and none helps, the database that it would use."""
+    """Ask the database named, else the server; where none was named and none helps, the database that it would use.
+
+    A database that the environment names, and that is there, is asked unless a server is named.
+    """
     from .readers import DatabaseReader, ReadFailed, ServerReader, Unknown, Unreachable
 
     if args.database:
         return answer(DatabaseReader(args.database))
     server, here = args.settings.server, Path(UpSettings().database)
+    named = os.environ.get(variable("database"), "").strip()
+    if named and server == ReaderSettings().server and not is_missing(named):
+        print(f"(read from {shown(named)}, as {variable('database')} says)", file=sys.stderr)
+        return answer(DatabaseReader(named))
     try:
         return answer(ServerReader(server, args.settings.query_key))
     except (Unreachable, Unknown) as error:
@@ -161,6 +174,13 @@ def _ask(args: Namespace, answer: Callable[[Reader], str]) -> str:
         why = "nothing answers" if isinstance(error, Unreachable) else "no such stream"
         print(f"({why} at {server}: read from {here.resolve()})", file=sys.stderr)
         return text
+
+
+def _place(args: Namespace) -> list[str]:
+    """The options that make another command read where this one does, without any secret."""
+    if args.database:
+        return ["--database", shown(args.database)]
+    return [] if args.settings.server == ReaderSettings().server else ["--server", shown(args.settings.server)]
 
 
 def _json(value: Mapping[str, Any]) -> str:
@@ -177,7 +197,7 @@ def _style() -> Style:
 
 
 def _reading(parser: ArgumentParser) -> None:
-    parser.add_argument("--database", metavar="TEXT", help="read this database (file or URL) instead of a server")
+    parser.add_argument("--database", metavar="TEXT", help=_DATABASE)
     parser.add_argument("--json", action="store_true", help="the document itself")
 
 

@@ -114,6 +114,13 @@ def is_missing(name: str) -> bool:
     return "://" not in name and not Path(name).expanduser().is_file()
 
 
+def shown(name: str) -> str:
+    """A database or server as it may be printed: without the password."""
+    scheme, separator, rest = name.partition("://")
+    account, at, place = rest.rpartition("@")
+    return f"{scheme}{separator}{account.partition(':')[0]}{at}{place}"
+
+
 def database_url(name: str) -> str:
     """The SQLAlchemy URL of a database named by a person: a URL, or the path of an SQLite file."""
     scheme, separator, rest = name.partition("://")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from .config import NANOSECONDS
@@ -11,8 +13,9 @@ from .style import Style
 
 _HEAD: Final = ("ID", "AGE", "CLIENT", "SENT→USED", "ENDING", "INTEGRITY", "VERDICT")
 _EMPTY: Final = (
-    "No such stream is known. `streamwitness demo` makes some; see the README for two lines that make your own."
+    "No stream is known yet. `streamwitness demo` makes some; see the README for two lines that make your own."
 )
+_NONE_MATCHES: Final = "No stream matches {}; without that there may be some."
 _SHORTEST: Final = 8
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 _COLOURS: Final = {"damaged": ("red",), "unproven": ("yellow",)}
@@ -21,11 +24,23 @@ _OPEN: Final = {"open": "still running", "failed": "not judged", "provisional": 
 Row = Mapping[str, Any]
 
 
-def render(page: Mapping[str, Any], style: Style, now: int) -> str:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the list was asked with, as words of a command line: the next command must ask the same place."""
+
+    place: Sequence[str] = ()
+    """Where it was read, if not where every command reads."""
+    narrowed: Sequence[str] = ()
+    """The filters."""
+    page: Sequence[str] = ()
+    """The length of a page, if it was given."""
+
+
+def render(page: Mapping[str, Any], style: Style, now: int, asked: Asked = Asked()) -> str:
     """The table of a page of the query API; `now` in Unix ns. Ends without a line feed."""
     rows: Sequence[Row] = page["streams"]
     if not rows:
-        return _EMPTY
+        return style.plain(_NONE_MATCHES.format(shlex.join(asked.narrowed))) if asked.narrowed else _EMPTY
     digits = _digits([row["stream"] for row in rows])
     texts = [_HEAD, *(_texts(row, digits, now) for row in rows)]
     widths = [max(len(text[column]) for text in texts) for column in range(len(_HEAD))]
@@ -35,9 +50,11 @@ def render(page: Mapping[str, Any], style: Style, now: int) -> str:
         for text, row in zip(texts[1:], rows, strict=True)
     ]
     worth = next((row for row in rows if row["integrity"] == "damaged"), rows[0])
-    lines.append(f"Explain one: streamwitness show {worth['stream'][:digits]}")
+    explain = ["streamwitness", "show", worth["stream"][:digits], *asked.place]
+    lines.append(style.plain(f"Explain one: {shlex.join(explain)}"))
     if page["next"]:
-        lines.append(f"More: --cursor {page['next']}")
+        more = ["streamwitness", "streams", *asked.narrowed, *asked.page, *asked.place, "--cursor", page["next"]]
+        lines.append(style.plain(f"More: {shlex.join(more)}"))
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from streamwitness.cli import main
+from streamwitness_analyzer.config import shown
 from streamwitness_analyzer.readers import ServerReader, Unknown, Unreachable
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
@@ -161,8 +162,34 @@ def test_show_from_a_file(file: str, capsys: pytest.CaptureFixture[str]) -> None
 def test_streams_from_a_file(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With the same filters as over the API."""
     assert main(["streams", "--database", file, "--integrity", "damaged"]) == 0
-    _, row, _ = capsys.readouterr().out.splitlines()
+    _, row, explain = capsys.readouterr().out.splitlines()
     assert row.endswith("2→1        completed  damaged    1 lost  proven")
+    assert explain.endswith(f"--database {file}")
+
+
+def test_the_database_of_the_environment_is_read(
+    file: str, server: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As by `prune` and `rejudge`, and said; a server that is named comes before it, and so does an option."""
+    monkeypatch.setenv("STREAMWITNESS_DATABASE", file)
+    assert main(["show", stream_id(1), "--json"]) == 0
+    assert f"(read from {file}, as STREAMWITNESS_DATABASE says)" in capsys.readouterr().err
+    assert main(["show", ID[:4], "--server", server]) == 0
+    assert main(["show", ID[:4], "--database", "nowhere.db"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("postgresql://me:secret@host/x", "postgresql://me@host/x"),
+        ("postgresql://me@host/x", "postgresql://me@host/x"),
+        ("some.db", "some.db"),
+        ("a:b@c.db", "a:b@c.db"),
+    ],
+)
+def test_no_password_is_printed(name: str, told: str) -> None:
+    """Commands that are shown may be copied into a ticket."""
+    assert shown(name) == told
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamwitness_analyzer.style import Style
-from streamwitness_analyzer.table import render
+from streamwitness_analyzer.table import Asked, render
 from tests.analyzer.kit import SECOND, START
 
 
@@ -34,8 +34,22 @@ ID        AGE  CLIENT  SENT→USED  ENDING     INTEGRITY  VERDICT
 9b2e0000  2m   openai  15→?       completed  unproven   cut at the source after 8  provisional
 c4180000  2m                                            still running
 Explain one: streamwitness show 71c00000
-More: --cursor abc"""
+More: streamwitness streams --cursor abc"""
     )
+
+
+def test_the_next_command_asks_the_same_place() -> None:
+    """Whole, so that it can be pasted: with the database, the filters and the length of a page."""
+    asked = Asked(["--database", "a b.db"], ["--integrity", "damaged"], ["--limit", "1"])
+    *_, explain, more = render({"streams": [row("3fa1")], "next": "x"}, Style(), START, asked).splitlines()
+    assert explain == "Explain one: streamwitness show 3fa10000 --database 'a b.db'"
+    assert more == "More: streamwitness streams --integrity damaged --limit 1 --database 'a b.db' --cursor x"
+
+
+def test_filters_that_match_none_are_named() -> None:
+    """A full database of which none fits is not told to be empty."""
+    said = render({"streams": [], "next": None}, Style(), START, Asked(narrowed=["--state", "corrected"]))
+    assert said == "No stream matches --state corrected; without that there may be some."
 
 
 def test_an_empty_page_says_what_to_do() -> None:
