@@ -178,7 +178,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     counted = [f for f in findings if f["kind"] in LOST | ADDED]
     out.told = sum(f["count"] for f in counted)
     out.exact = (sum(f["exact"] for f in counted), len(counted))
-    if whole and not trial.deeds and not trial.notes & UNPROVABLE:
+    if whole and not trial.deeds and not trial.notes & UNPROVABLE and not _kept_some(trial):
         out.intact = (verdict["integrity"] == "intact", 1)
     _integrity(trial, verdict, to_blame, out, whole=whole)
     if trial.ended.ending:
@@ -239,6 +239,12 @@ def _confused(findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Compone
         out.confused[next(iter(known(to_blame)), "nobody"), accused] += 1
     if not to_blame and not innocent:
         out.confused["nobody", "narrowed" if out.blamed else "nobody"] += 1
+
+
+def _kept_some(trial: Trial) -> bool:
+    """Whether a gateway broke off by itself, and had read more than it sent: nothing says how much of it was due."""
+    own = trial.ended.by == "gateway"
+    return own and any(p.component == "gateway" and len(p.after) < len(p.before) for p in trial.passages)
 
 
 def _source(trial: Trial, findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component]) -> str:

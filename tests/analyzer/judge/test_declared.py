@@ -12,7 +12,7 @@ import pytest
 
 from bench.truth.loss import LOSSES, with_summaries
 from bench.truth.model import words
-from streamwitness.semconv import EDITED, ERROR, FINISH, ROLE, TERMINAL, TEXT
+from streamwitness.semconv import EDITED, ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge import chat
 from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
@@ -71,11 +71,17 @@ def test_a_limit_while_the_upstream_went_on() -> None:
     """The provider had not finished when the gateway let go of it: the ending is the gateway's choice."""
     stopped = How("ingress", "cancelled", complete=False, leg=0)
     client = [*ANSWER[:4], *ANSWER[5:9], *LIMIT]
-    blocks = path(ANSWER[:15], client, client, egress=declared("filter"), ingress=stopped)
+    honest = declared("filter")
+    honest = replace(honest, extra=(*honest.extra, (FINISH_REASONS_ATTRIBUTE, ("content_filter",))))
+    blocks = path(ANSWER[:15], client, client, egress=honest, ingress=stopped)
     verdict = judge(blocks, settled=True)
-    assert (verdict["ending"]["class"], *told(verdict)) == ("completed", "intact", [], [("edited", 1)])
+    notes = [("short_by_design", 1), ("edited", 1)]
+    assert (verdict["ending"]["class"], *told(verdict)) == ("completed", "intact", [], notes)
+    assert verdict["ending"]["by"] == "gateway"
     cells = {point["point"]: point["cells"] for point in verdict["points"]}
     assert cells["egress"].startswith("oooocoooo")
+    hidden = path(ANSWER[:15], client, client, egress=declared("filter"), ingress=stopped)
+    assert judge(hidden, settled=True)["integrity"] == "unproven"  # no word says that it is short
 
 
 def test_a_filter_while_rows_are_lost_is_unproven() -> None:

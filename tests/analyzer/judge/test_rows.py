@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, MISFRAMED, STATUS_CODE, TERMINAL, Point
+from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, TERMINAL, Point
 from streamwitness_analyzer.judge.ending.endings import CLIENT, EGRESS, INGRESS, ROWS, Row, ending_of
 from streamwitness_analyzer.judge.ending.states import client_state, egress_state, ingress_state
 from streamwitness_analyzer.judge.hops import paths
@@ -78,6 +78,8 @@ def decided(blocks: list[Block], *, settled: bool) -> Iterator[Row]:
 TIMED_OUT: Final = replace(usual("ingress"), end="timeout")
 MADE_UP: Final = replace(usual("egress"), complete=True)
 """A gateway whose patience with its upstream was over, and which ended the answer as if that had been all."""
+LIMITED: Final = replace(usual("egress"), extra=((FINISH_REASONS_ATTRIBUTE, ("length",)),))
+"""A gateway with a limit of its own."""
 STALLED: Final = (
     (stalls.seen(4, 32.1, "cancelled"), stalls.gone(), stalls.left()),
     (stalls.seen(0, 32.1, "cancelled"), stalls.gone(0), stalls.left(0)),
@@ -98,6 +100,11 @@ def test_every_row_is_met_by_records() -> None:
     met = {row for words in ends for row in decided(records(*words), settled=words[2] != "waiting")}
     made_up = (PART, DONE, None)
     met |= set(decided(path(*made_up, ingress=TIMED_OUT, egress=MADE_UP), settled=True))
+    for client in (WHOLE, None):
+        let_go = {"ingress": replace(usual("ingress"), end="cancelled"), "egress": LIMITED}
+        met |= set(
+            decided(path(PART, WHOLE[:4] + WHOLE[-2:], client and WHOLE[:4] + WHOLE[-2:], **let_go), settled=True)
+        )
     met |= {row for points in STALLED for row in decided(stream(*points), settled=True)}
     assert [row for row in ROWS if row not in met] == []
 

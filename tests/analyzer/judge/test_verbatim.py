@@ -241,3 +241,11 @@ def test_formats_have_other_words_for_an_end() -> None:
     sent = [*said(*WORDS[:3], *WORDS[4:]), *ends(finish="length")]
     assert found(gateway(anew(sent), read)) == [LOST]
     assert ("tail", ["gateway"], 1) in found(gateway(sent, read))
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_a_finish_in_the_place_of_what_was_read_last(finish: str) -> None:
+    """The gateway let go, kept an event to itself, and ended the answer as if that had been all."""
+    read = said(*WORDS)
+    verdict = judge(gateway([*read[:-1], *ends(finish=finish)], Leg(read, "cancelled")), settled=True)
+    assert (verdict["integrity"], verdict["findings"], verdict["ending"]["by"]) == ("unproven", [], "gateway")

@@ -60,6 +60,7 @@ _OWN: Final = "error eof unfinished misframed raised none"
 """How a gateway ends an answer that is not whole, of which its upstream tells more."""
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
+_ITSELF: Final = "the gateway stopped reading and finished the answer itself"
 _EARLY: Final = "eof unfinished"
 _TOO_SOON: Final = "the terminator came before the answer was complete"
 _AT_OR_BEHIND: Final = "it ended early, at the gateway or behind it"
@@ -78,6 +79,7 @@ ROWS: Final = (
     Row("cut broken", "complete", _NOT_MORE, "upstream_truncated", "source", "the upstream broke off"),
     Row("timeout", "complete", _NOT_MORE, "upstream_timeout", "source", "the upstream was too slow"),
     Row("unfinished", "complete", _NOT_MORE, _BROKE, "source", "the upstream ended without a finish"),
+    Row("stopped", "complete", "complete", "completed", "gateway", _ITSELF),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
     Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
@@ -123,6 +125,7 @@ ROWS: Final = (
     Row("", "disconnected", _EARLY, "network_lost", "transport", "both sides saw the connection end too early"),
     Row("", "complete", _EARLY, "network_lost", "transport", "all left the gateway, the client saw an early end"),
     # nothing from the client decides: the gateway's own end
+    Row("stopped", "complete", "", "completed", "gateway", _ITSELF),
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
     Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
     Row("", "disconnected", "missing", "client_vanished", "client", "the client went, and its record never came"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
+from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import left, misframed, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -48,13 +49,14 @@ def ingress_state(path: Path) -> str:
     if leg is None or leg.closing is None:
         return "none"
     state, egress = _upstream(leg), egress_state(path)
-    related = hop is not None and hop.status != "unproven"
+    related = hop is not None and (hop.status != "unproven" or hop.reason in OWN_ENDS)
     made_up = hop is not None and hop.status == "faulty"
     if egress == "misframed" and _every_upstream_seen(path):
         return state  # whatever the answer was made of, none of it came in so
     if state == "complete" and egress not in ("complete", "none") and not (related or _begins_as(path, leg)):
         return "none"  # it may be a side call's, and clears nobody
-    doubtful = state != "complete" and egress == "complete" and not made_up
+    let_go = state == "stopped" and related  # and finished by itself, as it may
+    doubtful = state != "complete" and egress == "complete" and not (made_up or let_go)
     return "none" if doubtful else state
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamwitness_analyzer.judge.compare.change import Change, Hop
+from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
-from .envelope import is_envelope
 from .verbatim import Verbatim
 
 
@@ -59,11 +58,6 @@ class Crossing:
     def hop(self) -> Hop:
         """The comparison event by event, which knows nothing of what a gateway may do."""
         return judge_views(self.before, self.after, peer=self.peer)
-
-    @cached_property
-    def proper(self) -> tuple[Change, ...]:
-        """The changes of the hop that are no mere envelope."""
-        return tuple(change for change in self.hop.changes if not is_envelope(change, self))
 
     @cached_property
     def verbatim(self) -> Verbatim:

@@ -20,13 +20,13 @@ from streamwitness.semconv import EDITED, EDITS
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop
 
 from .crossing import Crossing, Edited, Made, unproven
-from .envelope import is_envelope
+from .envelope import OWN_ENDS, is_envelope, own_word, proper
 from .recut import altered
 
 _FILTERS: Final = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
 _REWRITES: Final = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
-REASONS: Final = frozenset((_FILTERS, _REWRITES))
-"""Why a hop is unproven by declaration: the answer is made of this leg all the same."""
+REASONS: Final = frozenset((_FILTERS, _REWRITES, *OWN_ENDS))
+"""Why a hop is unproven by declaration or by an end of the gateway's own: the answer is made of this leg all the same."""
 _UNTOUCHED: Final = frozenset(("duplicate", "reorder"))
 """Kinds that neither leave out nor change anything: no declaration is about them."""
 _ENOUGH: Final = 10
@@ -66,13 +66,15 @@ def _in_order(places: Sequence[int]) -> int:
 
 def filtered(crossing: Crossing) -> Made | None:
     """A declared filter: what is gone was left out, and what remains must be what was read, in order."""
-    said, changes = edits_of(crossing), crossing.proper
+    said, changes = edits_of(crossing), proper(crossing)
     lost = tuple(change for change in changes if change.kind in LOSSES)
     nothing_gone = crossing.peer and not lost and not _changes_one(changes) and not _may_be_both(changes, crossing)
     if "filter" not in said or "rewrite" in said or nothing_gone:
         return None
     if (left_out := _left_out(crossing)) is not None:
-        return Made(Hop("intact", prefix=crossing.hop.prefix), edited=(Edited("filter", left_out, True),))
+        own = own_word(crossing.leg, crossing.egress)
+        hop = unproven(own) if own else Hop("intact", prefix=crossing.hop.prefix)
+        return Made(hop, edited=(Edited("filter", left_out, True),))
     told = (Edited("filter", *_counted(lost)),) if lost else ()
     rest = tuple(change for change in changes if change.kind not in LOSSES)
     left = any(_may_be_left(change, lost, crossing) for change in rest) and not _has_no_place(rest, crossing)
@@ -83,7 +85,7 @@ def filtered(crossing: Crossing) -> Made | None:
 
 def rewritten(crossing: Crossing) -> Made | None:
     """A declared rewrite: content that is gone, new or changed may all be meant."""
-    changes = crossing.proper
+    changes = proper(crossing)
     untouched = crossing.peer and all(change.kind in _UNTOUCHED and change.exact for change in changes)
     if "rewrite" not in edits_of(crossing) or untouched:
         return None
@@ -95,7 +97,7 @@ def rewritten(crossing: Crossing) -> Made | None:
 
 def merged(crossing: Crossing) -> Made | None:
     """A declared merge: copies and new events may be joins of others, so the content as a whole must tell."""
-    changes = crossing.proper
+    changes = proper(crossing)
     joins = any(change.kind in _SURPLUS for change in changes) and any(change.kind in LOSSES for change in changes)
     return altered(crossing) if joins and "merge" in edits_of(crossing) else None
 

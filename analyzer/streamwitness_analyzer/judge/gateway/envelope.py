@@ -8,7 +8,7 @@ whole (docs/design.md §7.2).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, TERMINAL
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, Side
@@ -25,18 +25,27 @@ from streamwitness_analyzer.judge.testimony.parts import (
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from .behind import LATE, behind_the_end
-
-if TYPE_CHECKING:
-    from .crossing import Crossing
+from .crossing import Crossing
 
 _TERMINATOR_BYTES: Final = 16
 """Size of `data: [DONE]` with its line end, and a little."""
 _CLOSING_BYTES: Final = 32
 """What a gateway may add where it closes an event that its upstream left open: line ends, an event's name."""
 _PROOF: Final = Proof("envelope")
+_SHORT: Final = frozenset(("length", "content_filter", "error"))
+"""Finishes that say themselves that the answer is not whole."""
+LEFT_OUT: Final = "the gateway stopped reading, kept what it had read last, and finished the answer itself"
+MADE_UP: Final = "the gateway stopped reading, and finished the answer in a word that its upstream had not said"
+OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
+"""Why a hop is unproven by an end of the gateway's own: the answer is made of this leg all the same."""
 
 
 # --------------------------------------------------------------------------- finishes
+
+
+def proper(crossing: Crossing) -> tuple[Change, ...]:
+    """The changes of the hop that are no mere envelope."""
+    return tuple(change for change in crossing.hop.changes if not is_envelope(change, crossing))
 
 
 def is_envelope(change: Change, crossing: Crossing) -> bool:
@@ -65,6 +74,26 @@ def _may_make_up(leg: Record, egress: Record) -> bool:
 def chose_to_stop(leg: Record) -> bool:
     """Whether the gateway let go of its upstream with intent; one whose time was up had nothing to finish."""
     return leg.own_end and leg.end != "timeout"
+
+
+def left_out(leg: Record, egress: Record) -> str:
+    """Why an answer is not proven to be whole whose gateway let go with more read than sent; "" where it had no more.
+
+    Asked where what was sent is known to be what was read.
+    """
+    own = chose_to_stop(leg) and egress.complete
+    return LEFT_OUT if own and leg.total("content") > egress.total("content") else ""
+
+
+def own_word(leg: Record, egress: Record) -> str:
+    """Why it is not, where the gateway let go before any finish, and the one that it sent hides that; "" else.
+
+    A limit or a filter of its own tells by its word that the answer is short.
+    """
+    own = chose_to_stop(leg) and not leg.complete and egress.part("finish")
+    told = egress.told(FINISH_REASONS_ATTRIBUTE)
+    honest = isinstance(told, (list, tuple)) and bool(told) and set(told) <= _SHORT
+    return MADE_UP if own and not honest else ""
 
 
 def lost_finish(leg: Record, egress: Record) -> Hop | None:

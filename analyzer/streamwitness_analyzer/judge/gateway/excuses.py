@@ -16,10 +16,10 @@ from streamwitness_analyzer.judge.testimony.parts import stopped_within_an_event
 
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
-from .declared import filtered, merged, rewritten, sifted
-from .envelope import broken_events, lost_finish
+from .declared import edits_of, filtered, merged, rewritten, sifted
+from .envelope import broken_events, left_out, lost_finish, own_word, proper
 from .legs import passed_on, related
-from .recut import cut_otherwise, same_content
+from .recut import IN_PASSING, cut_otherwise, same_content
 from .rewritten import excuse
 
 Rule = Callable[[Crossing], Made | None]
@@ -36,10 +36,10 @@ def without_digests(crossing: Crossing) -> Made | None:
 
 
 def ended_in_passing(crossing: Crossing) -> Made | None:
-    """What was read last was not sent yet when the answer ended."""
-    if not crossing.hop.unread or crossing.egress.end != "eof" or crossing.egress.complete:
+    """What was read last was not sent yet when the answer ended, and no client had gone whom it would have been for."""
+    if not crossing.hop.unread or crossing.egress.end == "disconnected":
         return None
-    return Made(unproven("the gateway ended its answer before what it had read was sent"))
+    return Made(unproven(IN_PASSING))
 
 
 def no_difference(crossing: Crossing) -> Made | None:
@@ -90,14 +90,19 @@ def written_otherwise(crossing: Crossing) -> Made | None:
 
 
 def only_envelope(crossing: Crossing) -> Made | None:
-    """Nothing but finishes that the gateway may make up or leave out."""
-    return None if crossing.proper else Made(Hop("intact", prefix=crossing.hop.prefix))
+    """Nothing but finishes that the gateway may make up or leave out; one of its own proves no answer to be whole."""
+    if proper(crossing):
+        return None
+    leg, egress = crossing.leg, crossing.egress
+    kept = "" if "filter" in edits_of(crossing) else left_out(leg, egress)
+    reason = kept or own_word(leg, egress)
+    return Made(unproven(reason) if reason else Hop("intact", prefix=crossing.hop.prefix))
 
 
 def unknown_format(crossing: Crossing) -> Made | None:
     """Where only the framing is known every field counts as content, those too that are no output."""
     known = crossing.leg.told(PROVIDER_NAME) != UNKNOWN_PROVIDER
-    if known or all(change.kind in _UNTOUCHED for change in crossing.proper):
+    if known or all(change.kind in _UNTOUCHED for change in proper(crossing)):
         return None
     return Made(unproven("the format is not known, so what the gateway rewrote in it may be no output"))
 
@@ -128,4 +133,4 @@ def judge_leg(crossing: Crossing) -> Made:
     for rule in RULES:
         if (made := rule(crossing)) is not None:
             return made
-    return Made(replace(crossing.hop, changes=crossing.proper))
+    return Made(replace(crossing.hop, changes=proper(crossing)))

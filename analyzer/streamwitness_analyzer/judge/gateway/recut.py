@@ -22,12 +22,13 @@ from streamwitness_analyzer.judge.testimony.view import View
 
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
-from .envelope import chose_to_stop, lost_finish, made_up_finish
+from .envelope import chose_to_stop, lost_finish, made_up_finish, own_word, proper
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
+IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -45,8 +46,11 @@ def same_content(crossing: Crossing) -> Made | None:
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
         return Made(unproven("more events with a finish left than were read"), recut=True)
     made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
-    fault = lost_finish(leg, egress) or made_up
-    return Made(fault or Hop("intact", prefix=0), recut=True)
+    lost = lost_finish(leg, egress)
+    if lost and not crossing.peer and not egress.part("terminal"):
+        return Made(unproven(IN_PASSING), recut=True)
+    own = own_word(leg, egress)
+    return Made(lost or made_up or (unproven(own) if own else Hop("intact", prefix=0)), recut=True)
 
 
 def _ended_too_early(crossing: Crossing) -> bool:
@@ -65,7 +69,7 @@ def doubled_or_displaced(crossing: Crossing) -> bool:
 
     Then nothing was cut otherwise.
     """
-    kinds = {change.kind for change in crossing.proper}
+    kinds = {change.kind for change in proper(crossing)}
     only = bool(kinds) and kinds <= {"duplicate", "reorder"} and crossing.verbatim.whole
     return only and ("reorder" not in kinds or _finished_too_early(crossing))
 
@@ -80,7 +84,7 @@ def changed_turns(crossing: Crossing) -> bool:
     permuted = (before.n, before.s) == (after.n, after.s) and before.o != after.o
     if permuted and (crossing.leg.held != "full" or crossing.egress.held != "full"):
         return True
-    displaced = any(change.kind == "reorder" for change in crossing.proper)
+    displaced = any(change.kind == "reorder" for change in proper(crossing))
     return _finished_too_early(crossing) or (displaced and len(slots_of(crossing.leg)) > 1)
 
 
@@ -91,12 +95,12 @@ def _finished_too_early(crossing: Crossing) -> bool:
 
 def cut_otherwise(crossing: Crossing) -> Made | None:
     """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
-    return altered(crossing) if _is_recut(crossing.proper, crossing) else None
+    return altered(crossing) if _is_recut(proper(crossing), crossing) else None
 
 
 def altered(crossing: Crossing) -> Made:
     """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
-    changes, leg = crossing.proper, crossing.leg
+    changes, leg = proper(crossing), crossing.leg
     marked = first_difference(leg, crossing.egress)
     if marked is None and not (crossing.peer and all_slots(leg)):
         return Made(unproven(NO_DIGEST))

@@ -68,7 +68,7 @@ def _in_short(row: Row, main: Path | None) -> str:
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
     reason = finish(main)
-    if row.ending == "completed":
+    if row.ending == "completed" and row.by == "source":
         first = "Answer ended normally" + (f" ({reason})." if reason else ".")
     else:
         first = row.reason[0].upper() + row.reason[1:] + "."
@@ -82,7 +82,7 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {found[0].sentence}"
     if integrity != "intact":
         return f"{first} Whether anything was lost on the way is not proven." if row.ending else first
-    nothing = "Nothing" if row.ending == "completed" else "Up to there nothing"
+    nothing = "Nothing" if row.ending == "completed" and row.by == "source" else "Up to there nothing"
     return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
 
 
