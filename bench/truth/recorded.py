@@ -176,7 +176,7 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
 
     reported = {at for at, _ in course.rows}
     due = tuple(str(at) for at in range(len(seen["parsed"])) if _content(course, at) or at in reported)
-    read = [event for event in seen["wire"] if not _is_error(out, event)]
+    read = [event for event in _due(out, seen["wire"]) if not _is_error(out, event)]
     return (
         Passage("gateway", tuple(told_by(out, course.honest)), tuple(told_by(out, seen["egress"])), broke),
         Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped, by_event=True),
@@ -190,6 +190,12 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
             "reducer", due, tuple(str(at) for at, result in course.rows if result == "applied"), stopped or end.error
         ),
     )
+
+
+def _due(out: str, events: Events) -> Events:
+    """What a parser has to hand on: in Ollama nothing behind the event that ends the answer, should it come twice."""
+    ends = (at + 1 for at in range(len(events)) if out == "ollama" and is_complete(out, events[: at + 1], choices=1))
+    return events[: next(ends, len(events))]
 
 
 def _undone(course: Course) -> bool:
