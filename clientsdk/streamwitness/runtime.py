@@ -8,6 +8,7 @@ gets a sink (queue, thread) of its own.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import logging
 import os
@@ -112,6 +113,8 @@ class Runtime:
 
 _lock = threading.RLock()
 _current: Runtime | None = None
+_told = ""
+"""What was said last to be wrong with the environment: nothing is said twice."""
 
 
 def configure(
@@ -153,6 +156,16 @@ def current() -> Runtime:
     return _current or _from_environment()
 
 
+def look_at_settings() -> None:
+    """Say now what is wrong with the environment, not when the first stream comes; changes nothing. Never raises.
+
+    What is in force is still decided at the first stream: until then `configure()` may come.
+    """
+    if _current is None:
+        with contextlib.suppress(SettingsError):
+            _from_variables()
+
+
 def flush(timeout: float = EXIT_TIMEOUT) -> bool:
     """Deliver the telemetry that waits; True if all of it arrived within `timeout` s. Blocks."""
     return _current.flush(timeout) if _current is not None else True
@@ -160,17 +173,17 @@ def flush(timeout: float = EXIT_TIMEOUT) -> bool:
 
 def shutdown(timeout: float = EXIT_TIMEOUT) -> bool:
     """Flush and stop; the next `configure()` or stream starts anew. The end of the process does this by itself."""
-    global _current
+    global _current, _told
     with _lock:
-        runtime, _current = _current, None
+        runtime, _current, _told = _current, None, ""
     return runtime.shutdown(timeout) if runtime is not None else True
 
 
 def replace(runtime: Runtime | None) -> Runtime | None:
     """Put another runtime in place and return the one before (test kits; `testing.recording` uses it)."""
-    global _current
+    global _current, _told
     with _lock:
-        before, _current = _current, runtime
+        before, _current, _told = _current, runtime, ""
     return before
 
 
@@ -191,11 +204,22 @@ def _from_environment() -> Runtime:
         if _current is not None:
             return _current
         try:
-            settings = load(ClientSettings, environ=os.environ)
-        except SettingsError as error:
-            _logger.error("streamwitness is off: %s", error)
+            settings = _from_variables()
+        except SettingsError:
             settings = ClientSettings(mode="off")
         return _install(Runtime(settings))
+
+
+def _from_variables() -> ClientSettings:
+    """The settings of the environment; says what is wrong there, once, and raises SettingsError."""
+    global _told
+    try:
+        return load(ClientSettings, environ=os.environ)
+    except SettingsError as error:
+        if _told != str(error):
+            _told = str(error)
+            _logger.error("streamwitness is off: %s", error)
+        raise
 
 
 def _install(runtime: Runtime) -> Runtime:

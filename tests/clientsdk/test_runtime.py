@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 import streamwitness
@@ -113,6 +114,21 @@ def test_a_wrong_variable_turns_it_off(
     assert name in caplog.text
     with pytest.raises(SettingsError, match=name):
         streamwitness.configure()
+
+
+def test_a_wrong_variable_is_told_when_something_is_instrumented(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At start, where somebody looks, and not with the first stream, when it would be said again; nothing is set up."""
+    monkeypatch.setenv("STREAMWITNESS_MODE", "foo")
+    with caplog.at_level(logging.ERROR, "streamwitness"), httpx.Client() as client:
+        streamwitness.instrument(client)
+        assert "STREAMWITNESS_MODE" in caplog.text
+        assert runtime.replace(None) is None
+        caplog.clear()
+        streamwitness.instrument(client)
+        assert runtime.current().settings.mode == "off"
+    assert len(caplog.messages) == 1
 
 
 def test_a_wrong_key_is_never_shown(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, overload
 
+from streamwitness.runtime import look_at_settings
+
 from . import aiohttp_hook, anthropic_hook, google_hook, httpx_hook, openai_hook, requests_hook, stainless
 from .applying import Applied, applied
 from .everywhere import Patch, Patches, Watch
@@ -40,11 +42,13 @@ def instrument(client: Any = None) -> Any:
 
     Takes `Client` and `AsyncClient` of httpx and httpx2, `ClientSession` of aiohttp, `Session` of requests, the clients
     of openai, anthropic and google-genai, subclasses included.
-    Settings come from `streamwitness.configure()` or the environment. Raises TypeError for anything else.
+    Settings come from `streamwitness.configure()` or the environment; a wrong one there is logged at once. Raises
+    TypeError for anything else.
 
     Without a client every supported library is instrumented, in all of its clients, those that exist already
     included; one that is not imported yet, when it is imported. None is loaded for it.
     """
+    look_at_settings()
     if client is None:
         return _instrument_everything()
     if _everywhere is not None:
