@@ -38,6 +38,8 @@ class Crossing:
 
     leg: Record
     egress: Record
+    only: bool = False
+    """Whether the gateway read no other response for this answer."""
 
     @cached_property
     def before(self) -> View:

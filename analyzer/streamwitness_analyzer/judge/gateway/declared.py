@@ -26,7 +26,7 @@ from .recut import altered
 _FILTERS: Final = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
 _REWRITES: Final = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
 REASONS: Final = frozenset((_FILTERS, _REWRITES, *OWN_ENDS))
-"""Why a hop is unproven by declaration or by an end of the gateway's own: the answer is made of this leg all the same."""
+"""Why a hop is unproven by declaration, or by an end of the gateway's own: the answer is made of this leg."""
 _UNTOUCHED: Final = frozenset(("duplicate", "reorder"))
 """Kinds that neither leave out nor change anything: no declaration is about them."""
 _ENOUGH: Final = 10

@@ -18,12 +18,14 @@ from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
 from .declared import edits_of, filtered, merged, rewritten, sifted
 from .envelope import broken_events, left_out, lost_finish, own_word, proper
-from .legs import passed_on, related
+from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
 from .recut import IN_PASSING, cut_otherwise, same_content
 from .rewritten import excuse
 
 Rule = Callable[[Crossing], Made | None]
 
+ANOTHERS: Final = "the answer is not made of this upstream response, as far as digests show"
+TOO_LITTLE: Final = "too little of this upstream response came in one run to be sure that the answer is made of it"
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
@@ -49,9 +51,10 @@ def no_difference(crossing: Crossing) -> Made | None:
 
 def of_something_else(crossing: Crossing) -> Made | None:
     """The answer is another's: a guardrail beside it, a cache."""
-    if related(crossing.before, crossing.after) or passed_on(crossing) or sifted(crossing):
+    before, after = crossing.before, crossing.after
+    if related(before, after) or passed_on(crossing) or sifted(crossing) or left_of_the_only_one(crossing):
         return None
-    return Made(unproven("the answer is not made of this upstream response, as far as digests show"))
+    return Made(unproven(TOO_LITTLE if mostly_its_words(before, after) else ANOTHERS))
 
 
 def broke_an_event(crossing: Crossing) -> Made | None:

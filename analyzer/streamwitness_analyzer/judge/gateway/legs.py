@@ -24,6 +24,10 @@ from .verbatim import Row, Verbatim
 
 _KEPT_BACK: Final = TOOL_START | TOOL_ARGS | FINISH | ROLE | USAGE | OTHER
 """Parts of what a gateway may keep to itself of a response from which another one goes on."""
+_SOME: Final = 5
+"""Events that stand once at both points, of which no accident makes all in order, in an answer that has no others."""
+_SHARE: Final = 3
+"""So many times as much may have been read as was sent of it."""
 _NEW: Final = frozenset(("altered", "fabricated", "extra", "mismatch"))
 
 
@@ -42,9 +46,31 @@ def equal_legs(legs: Sequence[Record], egress: Record) -> list[Record]:
 
 def related(before: View, after: View) -> bool:
     """Whether the answer is made of this leg's content: mostly its words, and a run of them that is no accident."""
-    there = Counter(v for v in before.values if v is not None and before.content.get(v))
-    here = Counter(v for v in after.values if v is not None and after.content.get(v))
-    return 2 * (there & here).total() >= here.total() and anchor(before, after) > 0
+    return mostly_its_words(before, after) and anchor(before, after) > 0
+
+
+def mostly_its_words(before: View, after: View) -> bool:
+    """Whether half of the answer's events, at least, are this leg's, in whatever order."""
+    there, here = Counter(_said(before)), Counter(_said(after))
+    return 2 * (there & here).total() >= here.total()
+
+
+def left_of_the_only_one(crossing: Crossing) -> bool:
+    """Whether all that was sent stands, in order, in the only response that was read, and is no small part of it.
+
+    Where every second event is gone, no run of neighbours came through by which the answer could be known.
+    """
+    before, after = crossing.before, crossing.after
+    if not (crossing.only and before.whole and after.whole):
+        return False
+    read, sent = _said(before), _said(after)
+    rest, once = iter(read), sum(before.counts[value] == 1 == after.counts[value] for value in set(sent))
+    return once >= _SOME and _SHARE * len(sent) >= len(read) and all(value in rest for value in sent)
+
+
+def _said(view: View) -> list[int]:
+    """The events with content, as far as they are known."""
+    return [value for value in view.values if value is not None and view.content.get(value)]
 
 
 def passed_on(crossing: Crossing) -> bool:

@@ -59,7 +59,7 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
         return Upstream(last, unproven(reason), replaced(legs, last))
     if equal := equal_legs(legs, egress):
         return _equal(equal, legs, egress)
-    found = _single(Crossing(legs[0], egress)) if len(legs) == 1 else _several(legs, egress)
+    found = _single(Crossing(legs[0], egress, only=True)) if len(legs) == 1 else _several(legs, egress)
     return _with_uncounted(found, legs, egress)
 
 
