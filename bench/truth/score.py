@@ -224,9 +224,14 @@ def _outcome(
         return "wrong"
     if any(f["confidence"] == "certain" for f in sole):
         return "found"
-    if any(who in f["suspects"] for f in findings):
-        return "unknowable" if "one of two" in trial.notes else "narrowed"
+    if named := [f for f in findings if who in f["suspects"]]:
+        return "unknowable" if "one of two" in trial.notes or _may_have_put_right(trial, named) else "narrowed"
     return "unknown" if distinguishable(trial, passage) else "unknowable"
+
+
+def _may_have_put_right(trial: Trial, named: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether only an application's order is told of, and no point before the client tells in which it was sent."""
+    return trial.points.isdisjoint(("ingress", "egress")) and {f["kind"] for f in named} <= {"reorder"}
 
 
 def _confused(findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component], out: Score) -> None:
