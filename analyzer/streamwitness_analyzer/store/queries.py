@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ _COLUMNS: Final = {
 }
 """Fields of a row in a list, and where they come from."""
 
+_RAISED: Final = {"parser": "client_parser_abort", "reducer": "client_reducer_abort"}
+"""Component of the client → the ending that it makes by raising."""
 _CANDIDATES: Final = 10
 _FOREVER: Final = (1 << 63) - 1
 MOST_ENDED: Final = 20_000
@@ -173,8 +176,8 @@ def _conditions(chosen: Filter) -> list[Any]:
     out: list[Any] = []
     for name, values in chosen.words.items():
         if name in ("kind", "component"):
-            matching = sa.select(findings.c.stream).where(findings.c[name].in_(values))
-            out.append(streams.c.id.in_(matching))
+            matching = streams.c.id.in_(sa.select(findings.c.stream).where(findings.c[name].in_(values)))
+            out.append(sa.or_(matching, _ended_by(values)) if name == "component" else matching)
         else:
             out.append(_COLUMNS[name].in_(values))
     if chosen.client is not None:
@@ -184,6 +187,13 @@ def _conditions(chosen: Filter) -> list[Any]:
     if chosen.after is not None:
         out.append(sa.tuple_(streams.c.first_received, streams.c.id) < sa.tuple_(*map(sa.literal, chosen.after)))
     return out
+
+
+def _ended_by(components: Sequence[str]) -> Any:
+    """Streams whose ending is by one of these; of a client that raised the ending tells which of its parts."""
+    endings = [_RAISED[component] for component in components if component in _RAISED]
+    failed = streams.c.ended_by.in_(components) & (streams.c.ending != "completed")
+    return sa.or_(failed, streams.c.ending.in_(endings))
 
 
 def _add_findings(connection: sa.Connection, rows: list[dict[str, Any]]) -> None:

@@ -102,7 +102,12 @@ def test_a_parser_that_raises_is_not_the_applications_code() -> None:
         parsed=How("parsed", end="raised", delivers=DELIVERED_BY_SDK),
         applied=How("applied", end="raised", of="parsed"),
     )  # fmt: skip
-    assert judge(blocks, settled=True)["ending"]["class"] == "client_parser_abort"
+    verdict = judge(blocks, settled=True)
+    assert verdict["ending"]["class"] == "client_parser_abort"
+    assert verdict["why"]["cleared"] == ["gateway", "transport", "reducer"]
+    assert "no fault observed below source" not in verdict["summary"]
+    told = [n["sentence"] for n in verdict["notes"] if n["kind"] == "undelivered"]
+    assert told == ["16 events had come when the client's parser raised, and went no further."]
 
 
 def test_a_reducer_that_raises_is() -> None:

@@ -11,7 +11,7 @@ from streamwitness_analyzer.filters import Filter, parse
 from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import ForeignTablesError, Move, Received, Seen, Store, Superseded, queries
-from streamwitness_analyzer.store.schema import verdicts
+from streamwitness_analyzer.store.schema import streams, verdicts
 from tests.analyzer.kit import SECOND, START, PlainJudge, block, stream_id
 
 
@@ -178,6 +178,27 @@ def test_filters(store: Store, parameters: dict[str, str], expected: list[int]) 
     """Each parameter lets through what it names; several values mean any of them."""
     filled(store)
     assert ids(ask(store, **parameters)) == expected
+
+
+@pytest.mark.parametrize(
+    ("ending", "by", "component"),
+    [
+        ("client_parser_abort", "client", "parser"),
+        ("client_reducer_abort", "client", "reducer"),
+        ("upstream_truncated", "source", "source"),
+        ("completed", "gateway", None),
+    ],
+)
+def test_a_component_is_found_by_the_ending_that_is_its(
+    store: Store, ending: str, by: str, component: str | None
+) -> None:
+    """Who raised or broke off has lost nothing, and is looked for all the same; who completed is not."""
+    filled(store, 2)
+    with store.engine.begin() as connection:
+        change = sa.update(streams).where(streams.c.id == stream_id(2)).values(ending=ending, ended_by=by)
+        connection.execute(change)
+    found = {name: ids(ask(store, component=name)) for name in ("source", "gateway", "parser", "reducer")}
+    assert found == {name: [2] if name == component else [] for name in found}
 
 
 def test_rows_carry_what_lists_show(store: Store) -> None:

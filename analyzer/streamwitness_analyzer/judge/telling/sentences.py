@@ -93,8 +93,8 @@ def _no_fault(row: Row, main: Path | None) -> str:
 
 
 def _ended_by(row: Row) -> set[Component]:
-    """The component that ended the answer too early, or stood still; a client that left is none."""
-    return {c for c in COMPONENTS if c == row.by and row.ending != "completed"}
+    """The component that ended the answer too early, stood still or raised; a client that left is none."""
+    return {c for c in COMPONENTS if c in (row.by, row.client) and row.ending != "completed"}
 
 
 def _as_far(main: Path | None) -> str:
@@ -210,7 +210,7 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
     undelivered = sum(
         s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
     )
-    notes = [_note("undelivered", undelivered)] if undelivered else []
+    notes = [_undelivered(path, undelivered)] if undelivered else []
     if (silence := stalls.told(path)) is not None:
         notes.append(_note("silent", 1, silence))
     if path.named is not None and path.named.ignored:
@@ -230,6 +230,15 @@ def _unterminated(path: Path) -> bool:
 def _numbering(path: Path) -> list[dict[str, Any]]:
     """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
     first = path.records[0] if path.records else None
+def _undelivered(path: Path, count: int) -> dict[str, Any]:
+    """Events that the client did not take up; what raised may have had some of them in hand, or raised at one."""
+    note = _note("undelivered", count)
+    raised = next((step.components[-1] for step in path.steps if step.after.end == "raised" and step.hop.unread), None)
+    if raised in words.RAISED:
+        note["sentence"] = words.IN_HAND.format(count=words.events(count), who=words.RAISED[raised])
+    return note
+
+
     holes = first.told(UPSTREAM_HOLES) if first is not None else None
     notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
     notes += [_note(kind, count) for kind, key in _ODD.items() if (count := _count(first, key)) > 0]
