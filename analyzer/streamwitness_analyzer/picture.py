@@ -92,13 +92,14 @@ def _note(point: Point) -> str:
 
 
 def _window(rows: Sequence[str], room: int) -> _Window:
-    """All columns if they fit, else those around the first fault (the end of the stream where there is none)."""
+    """All columns if they fit, else those around the first fault; without one where a reader stopped, or the end."""
     length = max(map(len, rows))
     if length <= room:
         return _Window(0, length, length)
     room -= 2  # the ellipses
     faults = [at for row in rows for at, cell in enumerate(row) if cell not in _UNREMARKABLE]
-    middle = min(faults) if faults else length
+    stopped = [row.index("u") for row in rows if "u" in row]
+    middle = min(faults or stopped or [length])
     start = min(max(0, middle - room // 2), length - room)
     return _Window(start, start + room, length)
 

@@ -28,6 +28,8 @@ _TELEMETRY: Final = {
     "dropped_blocks": "records of this or other streams that their sender lost (no room, or not delivered in time)",
     "excess_blocks": "records beyond what is kept of one stream",
 }
+_EVIDENCE: Final = {"seen": "seen", "missing": "but", "decided": "decided"}
+"""Part of the evidence → its word; what the other point had instead is told, not only that something is missing."""
 _COLOURS: Final = {"intact": "green", "damaged": "red", "unproven": "yellow"}
 
 Document = Mapping[str, Any]
@@ -113,9 +115,9 @@ def _why(document: Document, style: Style) -> Iterator[str]:
 
 
 def _evidence(told: Document, margin: str, style: Style) -> Iterator[str]:
-    for name in ("seen", "missing", "decided"):
+    for name, word in _EVIDENCE.items():
         if told.get(name):
-            yield from style.wrap(str(told[name]), f"{margin}{name:<7}  ", margin + " " * 9)
+            yield from style.wrap(str(told[name]), f"{margin}{word:<7}  ", margin + " " * 9)
 
 
 def _decided(*findings: Document) -> str:

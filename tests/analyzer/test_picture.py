@@ -48,6 +48,12 @@ def test_a_long_stream_without_fault_shows_its_end() -> None:
     assert row.endswith("●◆")
 
 
+def test_a_long_stream_without_fault_shows_where_a_reader_stopped() -> None:
+    """All that follows is unread, and the end says nothing of where that began."""
+    rows = draw([point("o" * 499 + "F"), point("o" * 200 + "u" * 300)], Style(width=80))[1:3]
+    assert "●●●···" in rows[1]
+
+
 def test_a_shorter_row_has_no_ellipsis_behind() -> None:
     """A point that saw less simply ends."""
     rows = draw([point("o" * 300), point("o" * 40 + "x", events=40)], Style(width=80))[1:]

@@ -69,7 +69,7 @@ Answer ended normally (stop). 27 of 412 text bytes never reached the application
                       ◆ ends the answer  ✗ not there
 Why
  seen     client received event 12 whole; same digest as at gateway out
- missing  client parsed 11, then 13; raised nothing; its record is complete
+ but      client parsed 11, then 13; raised nothing; its record is complete
  cleared  gateway, transport, reducer
  unknown  loss inside the provider
 Stream 71c00000000000000000000000000000; client httpx, provider openai"""
@@ -145,11 +145,11 @@ def test_everything_else_that_can_be_said() -> None:
         "Findings",
         " 1  GATEWAY lost event 3, proven: 1 event never left the gateway.",
         "    seen     what saw it (gap)",
-        "    missing  what missed it (gap)",
+        "    but      what missed it (gap)",
         "    decided  by the numbers that the gateway gave its events; both points recorded them",
         " 2  GATEWAY or TRANSPORT invented event 9, narrowed: 1 event reached the client.",
         "    seen     what saw it (fabricated)",
-        "    missing  what missed it (fabricated)",
+        "    but      what missed it (fabricated)",
         "Why",
         " cleared  parser",
         " unknown  one thing",

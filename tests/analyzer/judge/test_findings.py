@@ -94,3 +94,25 @@ def test_every_case_is_explained() -> None:
     words = {"totals", "order_at_known_place", "more_than_sent", "fewer_than_sent", "by_count", "by_name", "by_number"}
     assert words <= CASES.keys()
     assert all(text for text in CASES.values())
+
+
+@pytest.mark.parametrize(
+    ("lost", "headline", "listed"),
+    [
+        (
+            (3, 12),
+            "THE TRANSPORT LOST 1 EVENT, AND 1 MORE FINDING",
+            ["TRANSPORT lost event 3", "TRANSPORT lost event 12"],
+        ),
+        (
+            (3, 9, 15, 21),
+            "THE TRANSPORT LOST 1 EVENT, AND 3 MORE FINDINGS",
+            ["TRANSPORT lost event 3", "TRANSPORT lost event 9", "2 more findings"],
+        ),
+    ],
+)
+def test_a_list_has_room_for_some_findings(lost: tuple[int, ...], headline: str, listed: list[str]) -> None:
+    """The rest by their number, which is one of findings and not of events."""
+    verdict = hop(WORDS, without(WORDS, *lost))
+    assert verdict["headline"] == headline
+    assert verdict["short"].split("; ")[-len(listed) :] == listed

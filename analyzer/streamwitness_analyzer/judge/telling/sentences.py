@@ -32,6 +32,8 @@ _CONTRADICTION: Final = (
 )
 
 
+_LISTED: Final = 3
+"""Findings that a list has room for."""
 _LAST_TOLD: Final = frozenset(("upstream_truncated", "gateway_truncated", "network_lost", "stalled", "upstream_error"))
 """Endings of which people read behind which event they were."""
 
@@ -41,13 +43,19 @@ def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) 
     ending = _in_short(row, main)
     blamed = list(dict.fromkeys(finding.short for finding in found))
     completed = row.ending == "completed"
-    short = "; ".join([*([] if completed and blamed else [ending]), *blamed])
+    short = "; ".join([*([] if completed and blamed else [ending]), *_listed(blamed)])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
         short = f"{ending}, {integrity}"
     headline = found[0].headline if found else short.upper()
     if len(found) > 1:
-        headline += f", AND {len(found) - 1} MORE"
+        headline += f", AND {words.counted(len(found) - 1, 'MORE FINDING').upper()}"
     return {"headline": headline, "summary": _summary(row, integrity, found, main), "short": short}
+
+
+def _listed(findings: list[str]) -> list[str]:
+    """As many as a list has room for; the rest by their number."""
+    more = len(findings) - _LISTED
+    return findings if more <= 0 else [*findings[: _LISTED - 1], f"{more + 1} more findings"]
 
 
 def _in_short(row: Row, main: Path | None) -> str:

@@ -103,7 +103,7 @@ ENDED: Final = {
     "client_vanished": "the client vanished",
     "client_parser_abort": "the client's PARSER raised",
     "client_reducer_abort": "the client's REDUCER raised",
-    "network_lost": "NETWORK lost",
+    "network_lost": "TRANSPORT broke off",
     "upstream_error": "SOURCE sent an error",
     "upstream_truncated": "SOURCE cut",
     "upstream_timeout": "SOURCE timed out",
