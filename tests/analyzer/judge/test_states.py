@@ -10,7 +10,7 @@ import pytest
 from streamwitness.blocks import Block
 from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import DELIVERED_BY_SDK, FINISHED, LEG, Event, How, answer, handed_on, path, used
 
 ANSWER = answer(range(1, 13))
 DONE = Event(parts=TERMINAL)
@@ -130,3 +130,19 @@ def test_a_parser_that_passes_on_what_its_transport_raised_did_not_abort() -> No
     wire, parsed = How("wire", end="unknown", complete=False), How("parsed", end="raised", complete=False)
     verdict = judge(path(None, None, ANSWER[:6], handed, wire=wire, parsed=parsed), settled=True)
     assert verdict["ending"]["class"] != "client_parser_abort"
+
+
+@pytest.mark.parametrize("delivers", [DELIVERED_BY_SDK, DELIVERED_BY_SDK | TERMINAL], ids=["keeps it", "hands it on"])
+@pytest.mark.parametrize(("end", "ending"), [("eof", "completed"), ("cancelled", "client_cancelled")])
+def test_a_terminator_is_the_end_for_every_client_whose_finish_was_lost(delivers: int, end: str, ending: str) -> None:
+    """Two clients, one truth: whether a parser hands on the terminator says nothing of how the answer ended."""
+    wire = [event for event in ANSWER if event.text != FINISHED]
+    handed = wire if delivers & TERMINAL else handed_on(wire)
+    if end != "eof":
+        handed = handed[:4]
+    parsed, applied = How("parsed", delivers=delivers, end=end), How("applied", of="parsed", end=end)
+    read = How("wire", end=end)
+    blocks = path(ANSWER, ANSWER, wire, handed, used(handed), wire=read, parsed=parsed, applied=applied)
+    verdict = judge(blocks, settled=True)
+    assert verdict["ending"]["class"] == ending
+    assert "(error)" not in verdict["summary"]

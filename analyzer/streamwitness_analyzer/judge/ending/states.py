@@ -24,6 +24,8 @@ _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 _OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
 """Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
 _INGRESS: Final = {
+_TO_THE_END: Final = ("eof", "stopped_at_terminal")
+"""Ends of a reader that read all that there was for it."""
     "eof": "cut",
     "stopped_at_terminal": "cut",
     "reset": "broken",
@@ -168,7 +170,10 @@ def _whole(path: Path, wire: Record | None, parsed: Record | None) -> bool:
     """Whether the client had the complete answer, as far down as it tells; a known completion rule tells best."""
     held = [(r, r.closing) for r in (parsed, wire) if r is not None and r.closing is not None and not _unsure(r)]
     ruled = [record for record, closing in held if closing.complete is not None] or [record for record, _ in held]
-    return bool(ruled) and (_complete(path, ruled[0]) or _had_the_end(path, ruled[0]))
+    if not ruled or _complete(path, ruled[0]):
+        return bool(ruled)
+    to_the_end = ruled[0].end in _TO_THE_END  # then a terminator that a parser keeps is asked for before it
+    return to_the_end and any(_had_the_end(path, record) for record in ruled)
 
 
 def _complete(path: Path, record: Record) -> bool:
@@ -193,7 +198,7 @@ def _had_the_end(path: Path, record: Record) -> bool:
     return (
         egress is not None
         and egress.complete
-        and record.end in ("eof", "stopped_at_terminal")
+        and record.end in _TO_THE_END
         and (bool(record.part("terminal")) or bool(record.part("finish")) or record.end == "stopped_at_terminal")
     )
 

@@ -77,7 +77,7 @@ def _in_short(row: Row, main: Path | None) -> str:
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
     reason = finish(main)
     if row.ending == "completed" and row.by == "source":
-        first = "Answer ended normally" + (f" ({reason})." if reason else ".")
+        first = "Answer ended normally" + (f" ({reason})." if reason not in (None, "error") else ".")
     else:
         first = row.reason[0].upper() + row.reason[1:] + "."
     if found and not found[0].fault.suspects:
