@@ -181,13 +181,22 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     if whole and not trial.deeds and not trial.notes & UNPROVABLE and not _kept_some(trial):
         out.intact = (verdict["integrity"] == "intact", 1)
     _integrity(trial, verdict, to_blame, out, whole=whole)
-    if trial.ended.ending:
-        told = str(verdict["ending"]["class"])
-        real = told if told in trial.ended.ending else sorted(trial.ended.ending)[0]
-        out.ending = (real, told)
-        if whole and verdict["ending"]["by"] not in (trial.ended.by, None):
-            out.wrong.append(f"ended by {verdict['ending']['by']}, really by {trial.ended.by}")
+    _ended(trial, verdict["ending"], out, whole=whole)
     return out
+
+
+def _ended(trial: Trial, ending: Mapping[str, Any], out: Score, *, whole: bool) -> None:
+    """Who is said to have ended it did so, whatever was lost of the records; with all of them, the class counts, too.
+
+    That the source completed it accuses nobody: with fewer records an end in order may be all that is seen.
+    """
+    if not trial.ended.ending:
+        return
+    told, by = str(ending["class"]), ending["by"]
+    out.ending = (told if told in trial.ended.ending else sorted(trial.ended.ending)[0], told)
+    if by in (trial.ended.by, None) or (told == "completed" and not whole):
+        return
+    out.wrong.append(f"ended by {by} ({told}), really by {trial.ended.by} ({out.ending[0]})")
 
 
 def _check(finding: Mapping[str, Any], to_blame: frozenset[Component], out: Score) -> None:
@@ -248,7 +257,7 @@ def _confused(findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Compone
 
 def _kept_some(trial: Trial) -> bool:
     """Whether a gateway broke off by itself, and had read more than it sent: nothing says how much of it was due."""
-    own = trial.ended.by == "gateway"
+    own = trial.ended.by == "gateway" or not trial.notes.isdisjoint(("gateway raises", "gateway is stopped"))
     return own and any(p.component == "gateway" and len(p.after) < len(p.before) for p in trial.passages)
 
 

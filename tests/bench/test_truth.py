@@ -19,6 +19,7 @@ from bench.truth.loss import LOSSES
 from bench.truth.mutations import missed_at, without
 from bench.truth.rules import mutations
 from bench.truth.run import settled, some, tally, verdict_on
+from bench.truth.score import score
 from bench.truth.streams import SORTS, trial
 from streamwitness_analyzer.vocabulary import KINDS
 
@@ -32,11 +33,10 @@ def small() -> Tally:
     return tally(map(trial, range(STREAMS)), some)
 
 
-def fallen(judge_it: Callable[[Any], Verdict], streams: int = 60) -> set[str]:
+def fallen(judge_it: Callable[[Any], Verdict], streams: int = 60, loss: str = "none") -> set[str]:
     """The gates that a judge falls at."""
-    return {
-        gate.name for gate in gates(tally(map(trial, range(streams)), lambda _: ("none",), judge_it)) if not gate.holds
-    }
+    found = tally(map(trial, range(streams)), lambda _: (loss,), judge_it)
+    return {gate.name for gate in gates(found) if not gate.holds}
 
 
 def name_of(number: int) -> str:
@@ -158,6 +158,16 @@ def test_a_judge_that_lies_falls_at_a_gate(judge_it: Callable[[Any], Verdict], f
     assert falls <= fallen(judge_it)
 
 
+def test_lost_records_excuse_no_blame_in_the_ending() -> None:
+    """Who is said to have ended a stream did so, with few records as with all; nobody may be named at any time."""
+    assert BLAME in fallen(elsewhere, loss="30 %")
+    one = next(one for one in map(trial, range(1000)) if one.ended.by == "client")
+    for by, wrong in (("client", False), (None, False), ("transport", True)):
+        told = settled(one.blocks)
+        told |= {"ending": told["ending"] | {"class": "unwitnessed", "by": by}}
+        assert bool(score(one, told, whole=False).wrong) is wrong
+
+
 def test_a_gate_with_nothing_to_look_at_does_not_hold() -> None:
     """A bench that tried nothing has shown nothing."""
     assert not any(gate.holds for gate in gates(Tally()))
@@ -253,11 +263,11 @@ def test_each_red_gate_names_its_streams(judge_it: Callable[[Any], Verdict]) -> 
     """What is said of one verdict is what a run of that verdict alone would fall at; and it is printed to be called."""
     found = Tally()
     for one in map(trial, range(20)):
-        score = verdict_on(one, "none", judge_it)[1]
+        worth = verdict_on(one, "none", judge_it)[1]
         alone = Tally()
-        alone.add(one, "none", score)
+        alone.add(one, "none", worth)
         fallen_by = {gate.name for gate in gates(alone) if gate.good < gate.all} - {THIRD}
-        assert set(counts_against(score, "none")) == fallen_by
+        assert set(counts_against(worth, "none")) == fallen_by
         found.join(alone)
     lines = [*report.text(found)]
     for gate in gates(found):
