@@ -440,7 +440,7 @@ def thinned(sent: Sequence[Event], *, read: Sequence[Event] = ANSWER, more: Sequ
 
 
 def test_every_second_event_of_the_only_response_is_lost() -> None:
-    """No run of it came through; but all that came is of it, in order, and there is nothing else that it could be of."""
+    """No run of it came through; but all that came is of it, in order, and there is nothing else to be of."""
     verdict = thinned([*ANSWER[:1], *ANSWER[1:-2:2], *ANSWER[-2:]])
     assert sum(finding["count"] for finding in verdict["findings"]) == 10
     assert {tuple(finding["suspects"]) for finding in verdict["findings"]} == {("gateway",)}

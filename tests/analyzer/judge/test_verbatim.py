@@ -249,3 +249,31 @@ def test_a_finish_in_the_place_of_what_was_read_last(finish: str) -> None:
     read = said(*WORDS)
     verdict = judge(gateway([*read[:-1], *ends(finish=finish)], Leg(read, "cancelled")), settled=True)
     assert (verdict["integrity"], verdict["findings"], verdict["ending"]["by"]) == ("unproven", [], "gateway")
+
+
+@pytest.mark.parametrize(("read", "sent"), [("length", "stop"), ("content_filter", "stop"), ("stop", "length")])
+def test_a_reason_to_finish_that_was_changed(read: str, sent: str) -> None:
+    """All else is as it was written, so this was changed; who writes everything anew has his own words for it."""
+    leg, words = Leg([*said(*WORDS), *ends(finish=read)]), [*said(*WORDS), *ends(finish=sent)]
+    blocks = gateway(words, leg)
+    assert found(blocks) == [("altered", ["gateway"], 1)]
+    assert "recut" not in {note["kind"] for note in judge(blocks, settled=True)["notes"]}
+    verdict = judge(gateway(anew(words), leg), settled=True)
+    notes = {note["kind"]: note["sentence"] for note in verdict["notes"]}
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert notes["other_finish"].endswith(f": {sent} instead of {read}.")
+    assert "recut" not in notes
+
+
+@pytest.mark.parametrize(
+    ("read", "sent", "notes"),
+    [("unheard of", "stop", ["other_finish"]), ("stop", "error", ["other_finish"]), ("stop", "tool_calls", []),
+     ("eos", "stop", [])],
+)  # fmt: skip
+def test_a_reason_to_finish_that_somebody_knows_better(read: str, sent: str, notes: list[str]) -> None:
+    """A word that is not known here may be put right, and many stand for the same."""
+    verdict = judge(
+        gateway([*said(*WORDS), *ends(finish=sent)], Leg([*said(*WORDS), *ends(finish=read)])), settled=True
+    )
+    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert [note["kind"] for note in verdict["notes"]] == notes

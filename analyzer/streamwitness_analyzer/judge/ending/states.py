@@ -6,6 +6,7 @@ from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
+from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import left, misframed, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -52,6 +53,7 @@ def ingress_state(path: Path) -> str:
         return "none"
     state, egress = _upstream(leg), egress_state(path)
     related = hop is not None and (hop.status != "unproven" or hop.reason in OWN_ENDS)
+    related = related or (hop is not None and hop.reason == IN_PASSING and egress in _ITS_OWN_FAILURES)
     made_up = hop is not None and hop.status == "faulty"
     if egress == "misframed" and _every_upstream_seen(path):
         return state  # whatever the answer was made of, none of it came in so

@@ -30,6 +30,8 @@ class Made:
     recut: bool = False
     edited: tuple[Edited, ...] = ()
     """What its own declaration excused."""
+    other_finish: tuple[str, str] | None = None
+    """Why the answer ended, as it was read and as it was sent, where these are two."""
 
 
 @dataclass(frozen=True)

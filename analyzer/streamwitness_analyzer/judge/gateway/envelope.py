@@ -34,6 +34,10 @@ _CLOSING_BYTES: Final = 32
 _PROOF: Final = Proof("envelope")
 _SHORT: Final = frozenset(("length", "content_filter", "error"))
 """Finishes that say themselves that the answer is not whole."""
+_OF_CALLS: Final = frozenset(("stop", "tool_calls"))
+"""Two words for the end of a call, one of which some providers have only."""
+_KNOWN: Final = frozenset(("error", "other"))
+"""Words that a finish may be put into, or taken from, by who knows better."""
 LEFT_OUT: Final = "the gateway stopped reading, kept what it had read last, and finished the answer itself"
 MADE_UP: Final = "the gateway stopped reading, and finished the answer in a word that its upstream had not said"
 OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
@@ -120,6 +124,31 @@ def _may_finish(leg: Record, egress: Record) -> bool:
     told = bool(egress.part("error")) or tells_error(egress)
     unread_end = stopped_within_an_event(leg) or bool(leg.total("malformed"))
     return leg.complete or told or unread_end or egress.part("terminal") > leg.part("terminal")
+
+
+def other_finish(leg: Record, egress: Record) -> tuple[str, str] | None:
+    """Why the answer ended, as it was read and as it was sent, in the canonical words; None where these are not two."""
+    had, has = (record.told(FINISH_REASONS_ATTRIBUTE) for record in (leg, egress))
+    if not (isinstance(had, (list, tuple)) and isinstance(has, (list, tuple)) and leg.part("finish")):
+        return None
+    if not had or len(had) != len(has) or sorted(had) == sorted(has) or not egress.part("finish"):
+        return None
+    return ", ".join(map(str, had)), ", ".join(map(str, has))
+
+
+def changed_finish(crossing: Crossing) -> Hop | None:
+    """The fault, where all is as it was written but a finish, which says something else.
+
+    Who writes an answer anew has other words for it; so has who knows better, of calls or of a failure.
+    """
+    told, verbatim = other_finish(crossing.leg, crossing.egress), crossing.verbatim
+    if told is None or set(told) == _OF_CALLS or not _KNOWN.isdisjoint(told) or not crossing.peer:
+        return None
+    odd = (*verbatim.new, *verbatim.gone)
+    if not odd or not verbatim.mostly or any(row.content or not row.parts & FINISH for row in odd):
+        return None
+    change = _of_finishes("altered", len(verbatim.new), "before", crossing.leg)
+    return Hop("faulty", (change,), prefix=crossing.hop.prefix)
 
 
 def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:

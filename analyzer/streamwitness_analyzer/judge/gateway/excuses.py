@@ -17,7 +17,7 @@ from streamwitness_analyzer.judge.testimony.parts import stopped_within_an_event
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
 from .declared import edits_of, filtered, merged, rewritten, sifted
-from .envelope import broken_events, left_out, lost_finish, own_word, proper
+from .envelope import broken_events, changed_finish, left_out, lost_finish, other_finish, own_word, proper
 from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
 from .recut import IN_PASSING, cut_otherwise, same_content
 from .rewritten import excuse
@@ -135,5 +135,15 @@ def judge_leg(crossing: Crossing) -> Made:
     """What a gateway made of the upstream response that feeds its answer."""
     for rule in RULES:
         if (made := rule(crossing)) is not None:
-            return made
+            return with_its_finish(made, crossing)
     return Made(replace(crossing.hop, changes=proper(crossing)))
+
+
+def with_its_finish(made: Made, crossing: Crossing) -> Made:
+    """The same, and whether the answer ended for another reason than was read: a fault where nothing else differs."""
+    if made.hop.status != "intact":
+        return made
+    changed = None if edits_of(crossing) else changed_finish(crossing)
+    if changed is not None:
+        return Made(changed)
+    return replace(made, other_finish=other_finish(crossing.leg, crossing.egress))

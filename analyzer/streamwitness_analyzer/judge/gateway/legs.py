@@ -82,7 +82,7 @@ def passed_on(crossing: Crossing) -> bool:
 def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault of the leg that feeds the answer."""
     new = _NEW if crossing.leg.complete else _NEW | {"duplicate"}
-    return any(_explains(other, hop, new) for other in others if not _shows_nothing_of(other, crossing))
+    return any(_explains(other, hop, new) for other in others if not shows_nothing_of(other, crossing))
 
 
 def _explains(other: View, hop: Hop, new: frozenset[str]) -> bool:
@@ -95,7 +95,7 @@ def _explains(other: View, hop: Hop, new: frozenset[str]) -> bool:
     return None in known or any(v in known for change in hop.changes for v, _ in change.values)
 
 
-def _shows_nothing_of(other: View, crossing: Crossing) -> bool:
+def shows_nothing_of(other: View, crossing: Crossing) -> bool:
     """Whether the answer, as it is written, is made of its leg without anything of the other."""
     verbatim = crossing.verbatim
     theirs = verbatim.of(other.record)

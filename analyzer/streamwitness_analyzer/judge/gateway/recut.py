@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from streamwitness.semconv import FINISH
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof
 from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
     first_difference,
     goes_on_behind_finish,
     may_go_on_behind_terminal,
+    parts_of,
     same_slots,
     slots_of,
 )
@@ -50,7 +52,19 @@ def same_content(crossing: Crossing) -> Made | None:
     if lost and not crossing.peer and not egress.part("terminal"):
         return Made(unproven(IN_PASSING), recut=True)
     own = own_word(leg, egress)
-    return Made(lost or made_up or (unproven(own) if own else Hop("intact", prefix=0)), recut=True)
+    fault = lost or made_up or (unproven(own) if own else None)
+    return Made(fault or Hop("intact", prefix=0), recut=fault is not None or _in_other_pieces(crossing))
+
+
+def _in_other_pieces(crossing: Crossing) -> bool:
+    """Whether the same content stands in other events, those with a finish not counted; where rows are lost, it may."""
+    return _pieces(crossing.before) != _pieces(crossing.after) or not (crossing.before.whole and crossing.after.whole)
+
+
+def _pieces(view: View) -> list[int | None]:
+    parts = parts_of(view.record)
+    rows = zip(view.positions, view.values, strict=True)
+    return [v for at, v in rows if at is None or not parts.get(at, 0) & FINISH]
 
 
 def _ended_too_early(crossing: Crossing) -> bool:

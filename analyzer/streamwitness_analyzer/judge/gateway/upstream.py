@@ -18,11 +18,11 @@ from streamwitness_analyzer.judge.testimony.parts import MISREAD, may_go_on_behi
 from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import View
 
-from .crossing import Crossing, Edited, all_due, unproven
+from .crossing import Crossing, Edited, Made, all_due, unproven
 from .declared import REASONS
 from .envelope import uncounted
-from .excuses import judge_leg
-from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, spliced
+from .excuses import judge_leg, with_its_finish
+from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, shows_nothing_of, spliced
 from .recut import same_content
 
 _MORE: Final = "more left than was read, and lost rows hide what"
@@ -44,6 +44,8 @@ class Upstream:
     """Whether the answer is made of several legs, one continuing the other."""
     edited: tuple[Edited, ...] = ()
     """What the gateway did on purpose, as it says."""
+    other_finish: tuple[str, str] | None = None
+    """Why the answer ended, as it was read and as it was sent, where these are two."""
 
 
 def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
@@ -90,8 +92,11 @@ def _equal(equal: Sequence[Record], legs: Sequence[Record], egress: Record) -> U
 
 
 def _single(crossing: Crossing) -> Upstream:
-    made = judge_leg(crossing)
-    return Upstream(crossing.leg, made.hop, recut=made.recut, edited=made.edited)
+    return _told(judge_leg(crossing), crossing)
+
+
+def _told(made: Made, crossing: Crossing) -> Upstream:
+    return Upstream(crossing.leg, made.hop, recut=made.recut, edited=made.edited, other_finish=made.other_finish)
 
 
 def _several(legs: Sequence[Record], egress: Record) -> Upstream:
@@ -108,9 +113,10 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
         return replace(last, hop=Hop("intact", prefix=after.n), joined=True)
     whole = [leg for leg in legs if leg.complete]
     for leg in reversed(whole or legs):
-        made = same_content(Crossing(leg, egress))
+        crossing = Crossing(leg, egress)
+        made = same_content(crossing)
         if made is not None and made.hop.status == "intact":
-            return Upstream(leg, made.hop, replaced(legs, leg), recut=True)
+            return replace(_told(with_its_finish(made, crossing), crossing), superseded=replaced(legs, leg))
     feeding = [view for view in views if related(view, after)]
     feeding = feeding or [view for view in views if passed_on(Crossing(view.record, egress))]
     if len(feeding) != 1:
@@ -120,13 +126,18 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     others = [view for view in views if view is not feeding[0]]
     gone = replaced(legs, crossing.leg)
     if sole.hop and not explained_by(sole.hop, crossing, others) and not spliced(feeding[0], others, after):
-        return replace(sole, hop=_at_least(sole.hop, crossing.leg, others), superseded=gone)
+        return replace(sole, hop=_at_least(sole.hop, crossing, others), superseded=gone)
     return Upstream(crossing.leg, unproven(_SHARED), gone)
 
 
-def _at_least(hop: Hop, leg: Record, others: Sequence[View]) -> Hop:
-    """The same, a loss as a bound where a later attempt brought content: what of that was due is not known."""
-    if not any(other.record.total("content") for other in others if (other.record.leg or 0) > (leg.leg or 0)):
+def _at_least(hop: Hop, crossing: Crossing, others: Sequence[View]) -> Hop:
+    """The same, a loss as a bound where another attempt brought content that may be in play.
+
+    What of a later one was due is not known, and a copy that an earlier one brought may stand for what was lost.
+    """
+    own = crossing.leg.leg or 0
+    speaking = [other for other in others if other.record.total("content")]
+    if all((other.record.leg or 0) < own and shows_nothing_of(other, crossing) for other in speaking):
         return hop
     changes = (replace(change, exact=change.exact and change.kind not in LOSSES) for change in hop.changes)
     return replace(hop, changes=tuple(changes))

@@ -201,6 +201,8 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
         notes.append(_note("superseded", len(superseded)))
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
+    finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
+    notes += [_note("other_finish", 1, f"{sent} instead of {read}") for read, sent in finishes.values()]
     return [*notes, *_edited(every)]
 
 

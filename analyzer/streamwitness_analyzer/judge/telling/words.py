@@ -151,6 +151,7 @@ NOTES: Final = {
     "odd_order": "{count} stood where the provider's own format does not have them; by itself that costs no output.",
     "noise": "{count} held something else than the provider's format, and nothing that began as an event of it.",
     "recut": "The gateway cut the same content into other events.",
+    "other_finish": "The gateway told another reason to finish than it had read: {detail}.",
     "edited": "The gateway says that it {detail} on purpose.",
 }
 """Note → sentence; notes are no faults."""
