@@ -24,9 +24,9 @@ _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
 _OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
 """Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
-_INGRESS: Final = {
 _TO_THE_END: Final = ("eof", "stopped_at_terminal")
 """Ends of a reader that read all that there was for it."""
+_INGRESS: Final = {
     "eof": "cut",
     "stopped_at_terminal": "cut",
     "reset": "broken",

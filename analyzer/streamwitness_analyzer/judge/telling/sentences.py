@@ -232,14 +232,6 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
 
 def _unterminated(path: Path) -> bool:
     """Finish, then a clean end without the terminator that this provider sends."""
-    first = path.records[0] if path.records else None
-    provider = first.told(PROVIDER_NAME) if first else None
-    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
-
-
-def _numbering(path: Path) -> list[dict[str, Any]]:
-    """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
-    first = path.records[0] if path.records else None
 def _undelivered(path: Path, count: int) -> dict[str, Any]:
     """Events that the client did not take up; what raised may have had some of them in hand, or raised at one."""
     note = _note("undelivered", count)
@@ -249,6 +241,14 @@ def _undelivered(path: Path, count: int) -> dict[str, Any]:
     return note
 
 
+    first = path.records[0] if path.records else None
+    provider = first.told(PROVIDER_NAME) if first else None
+    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
+
+
+def _numbering(path: Path) -> list[dict[str, Any]]:
+    """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
+    first = path.records[0] if path.records else None
     holes = first.told(UPSTREAM_HOLES) if first is not None else None
     notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
     notes += [_note(kind, count) for kind, key in _ODD.items() if (count := _count(first, key)) > 0]

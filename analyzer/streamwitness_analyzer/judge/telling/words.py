@@ -156,13 +156,13 @@ NOTES: Final = {
 }
 """Note → sentence; notes are no faults."""
 
-EDITS: Final = {"filter": "left out", "merge": "joined", "rewrite": "changed"}
 RAISED: Final = {"parser": "the client's parser", "reducer": "the application's own code"}
 """Components of the client that can raise → what they are called."""
 IN_HAND: Final = "{count} had come when {who} raised, and went no further."
 """The note `undelivered` where the client did not stop: whoever raised may have had them in hand."""
 
 """What a gateway says that it does → what it did, as the note `edited` tells it."""
+EDITS: Final = {"filter": "left out", "merge": "joined", "rewrite": "changed"}
 
 
 def events(count: int) -> str:
