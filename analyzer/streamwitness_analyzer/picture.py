@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 from .style import Style
 
 _TICK: Final = 10
+_NO_EVENT: Final = " xcu"
+"""Cells of events that did not come to a point, and so have no number there."""
 _UNREMARKABLE: Final = "oFcu"
 _LEGEND: Final = {
     "F": "ends the answer",
@@ -53,8 +55,11 @@ class _Window(NamedTuple):
         return "…" if self.stop < self.length else ""
 
 
-def draw(points: Sequence[Point], style: Style) -> list[str]:
-    """The lines for the points of one exchange: a ruler where there are events, a row a point, a legend of marks."""
+def draw(points: Sequence[Point], style: Style, axis: str = "") -> list[str]:
+    """The lines for the points of one exchange: a ruler where there are events, a row a point, a legend of marks.
+
+    `axis` is the point whose events the ruler numbers: the one whose numbers the findings give.
+    """
     if not points:
         return []
     labels = [style.plain(label) for label in _labels(points)]
@@ -65,7 +70,7 @@ def draw(points: Sequence[Point], style: Style) -> list[str]:
     notes = [_note(point) for point in points]
     room = max(20, style.width - margin - max(map(len, notes)) - 2)
     window = _window([str(point["cells"]) for point in points], room)
-    ruler = _ruler(window, int(points[0].get("first", 0)))
+    ruler = _ruler(window, _numbers(points, axis))
     lines = [" " * margin + ruler] if ruler else []
     for point, label, count, note in zip(points, labels, counts, notes, strict=True):
         cells = str(point["cells"])[window.start : window.stop]
@@ -104,18 +109,31 @@ def _window(rows: Sequence[str], room: int) -> _Window:
     return _Window(start, start + room, length)
 
 
-def _ruler(window: _Window, first: int = 0) -> str:
-    """The events' numbers above their columns, every ten, as far as they fit beside each other.
-
-    The first column is the event with the number `first`: an exchange may carry the rest of a stream.
-    """
+def _ruler(window: _Window, numbers: Sequence[int | None]) -> str:
+    """The events' numbers above their columns, every ten, as far as they fit beside each other."""
     out = " " * len(window.lead)
-    shift = len(window.lead) - window.start - first
-    for number in range(-(-(window.start + first) // _TICK) * _TICK, window.stop + first, _TICK):
-        column = number + shift
-        if column > len(out) or not out.strip():
+    for at in range(window.start, window.stop):
+        number, column = numbers[at], at - window.start + len(window.lead)
+        if number is not None and number % _TICK == 0 and (column > len(out) or not out.strip()):
             out = out.ljust(column) + str(number)
     return out.rstrip()
+
+
+def _numbers(points: Sequence[Point], axis: str) -> list[int | None]:
+    """The number of the event in each column, as the point `axis` counts them (else the first that was drawn).
+
+    An exchange may carry the rest of a stream, and begins with the number of its first event. What came more further
+    down stands in columns between them, and has none.
+    """
+    length = max(len(point["cells"]) for point in points)
+    rows = [point for point in points if len(point["cells"]) == length]
+    counted = next((point for point in rows if point.get("point") == axis), rows[0])
+    absent = _NO_EVENT if counted is not rows[0] else " "
+    number, out = int(points[0].get("first", 0)), list[int | None]()
+    for cell in str(counted["cells"]):
+        out.append(None if cell in absent else number)
+        number += cell not in absent
+    return out
 
 
 def _legend(points: Sequence[Point], style: Style) -> str:

@@ -38,7 +38,7 @@ Document = Mapping[str, Any]
 def render(document: Document, style: Style) -> str:
     """The whole report; ends without a line feed."""
     lines = [_headline(document, style), *style.wrap(str(document["summary"])), *_limit(document, style)]
-    lines += _pictures(document["points"], style)
+    lines += _pictures(document["points"], document["findings"], style)
     lines += _findings(document["findings"], style)
     lines += _why(document, style)
     lines += _notes(document, style)
@@ -66,12 +66,13 @@ def _headline(document: Document, style: Style) -> str:
     return f"{style.dress(style.plain(document['headline']), 'bold', colour)}   {said}"
 
 
-def _pictures(points: Sequence[Document], style: Style) -> Iterator[str]:
+def _pictures(points: Sequence[Document], findings: Sequence[Document], style: Style) -> Iterator[str]:
+    axes = {finding.get("exchange"): str(finding.get("axis")) for finding in reversed(findings)}  # the first one tells
     exchanges = [list(group) for _, group in groupby(points, key=lambda point: point["exchange"])]
     for group in exchanges:
         if title := _title(group[0], points):
             yield title
-        yield from draw(group, style)
+        yield from draw(group, style, axes.get(group[0]["exchange"], ""))
 
 
 def _title(point: Document, every: Sequence[Document]) -> str:

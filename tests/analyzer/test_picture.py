@@ -105,6 +105,17 @@ def test_an_exchange_that_goes_on_is_numbered_on(first: int) -> None:
     assert ruler.split()
 
 
+def test_what_came_more_has_no_number() -> None:
+    """The ruler counts the events of the point whose numbers the findings give, not the columns."""
+    rows = [point("oooooo     " + "o" * 14, point="ingress"), point("oooooo+++++ooo" + "x" + "o" * 10, point="egress")]
+    ruler, row, *_ = draw(rows, Style(), "ingress")
+    assert ruler.index("10") - row.index("●") == 15
+    ruler, row, *_ = draw(rows, Style())
+    assert ruler.index("10") - row.index("●") == 15
+    ruler, row, *_ = draw(rows, Style(), "egress")
+    assert (ruler.index("10") - row.index("●"), ruler.index("20") - row.index("●")) == (10, 21)
+
+
 def test_a_refused_event_is_seen_and_not_applied() -> None:
     """It has its own mark, and a word under the picture."""
     _, row, legend = draw([point("ooro")], Style())
