@@ -277,3 +277,16 @@ def test_a_reason_to_finish_that_somebody_knows_better(read: str, sent: str, not
     )
     assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
     assert [note["kind"] for note in verdict["notes"]] == notes
+
+
+def test_an_error_behind_which_another_attempt_went_on_was_not_swallowed() -> None:
+    """It rewrites, as it says, and took the last words from another response: the error of the first one was not due.
+
+    Without a change that is told, nothing but a word of the other one in the answer says so.
+    """
+    failed = [*said(*WORDS[:5], name="first"), b'data: {"error": {"message": "overloaded"}}\n\n']
+    sent = [*said(*WORDS[:2], "red ", *WORDS[3:5], "the ", "lazy ", name="first"), *ends()]
+    rest = [*said("the ", "lazy ", "dogs."), *ends()]
+    blocks = gateway(sent, Leg(failed), Leg(rest), edited=["rewrite"])
+    verdict = judge(blocks, settled=True)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
