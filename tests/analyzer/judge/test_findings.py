@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streamwitness.semconv import USAGE
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.compare.change import CASES
 from tests.analyzer.judge.build import LEG, TERMINAL, Event, How, answer, path, sums, used, usual
@@ -116,3 +117,12 @@ def test_a_list_has_room_for_some_findings(lost: tuple[int, ...], headline: str,
     verdict = hop(WORDS, without(WORDS, *lost))
     assert verdict["headline"] == headline
     assert verdict["short"].split("; ")[-len(listed) :] == listed
+
+
+@pytest.mark.parametrize(("sent", "noted"), [(True, []), (False, ["usage_kept"])])
+def test_usage_that_a_gateway_keeps_is_noted(sent: bool, noted: list[str]) -> None:
+    """Events without output may go, and nobody is accused; who counts tokens by them should know."""
+    read = [*WORDS[:-1], Event(parts=USAGE), WORDS[-1]]
+    passed = read if sent else WORDS
+    verdict = judge(path(read, passed, passed), settled=True)
+    assert (verdict["integrity"], [note["kind"] for note in verdict["notes"]]) == ("intact", noted)

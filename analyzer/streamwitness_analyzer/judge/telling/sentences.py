@@ -193,6 +193,8 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
             notes.append(_note("short_by_design", 1, reason))
         if _unterminated(main):
             notes.append(_note("no_terminator", 1))
+        if _keeps_usage(main):
+            notes.append(_note("usage_kept", 1))
         notes += _numbering(main)
     if recovered:
         notes.append(_note("recovered", recovered))
@@ -244,6 +246,14 @@ def _undelivered(path: Path, count: int) -> dict[str, Any]:
     first = path.records[0] if path.records else None
     provider = first.told(PROVIDER_NAME) if first else None
     return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
+
+
+def _keeps_usage(path: Path) -> bool:
+    """Whether the gateway read how many tokens were used, and its whole answer in the same format has no such event."""
+    leg, sent = path.upstream.leg, path.record("egress")
+    if leg is None or sent is None or not sent.complete or leg.told(PROVIDER_NAME) != sent.told(PROVIDER_NAME):
+        return False
+    return bool(leg.part("usage") and not sent.part("usage") and path.upstream.hop and not path.upstream.joined)
 
 
 def _numbering(path: Path) -> list[dict[str, Any]]:

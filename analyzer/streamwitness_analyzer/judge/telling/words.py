@@ -142,6 +142,7 @@ NOTES: Final = {
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",
     "no_terminator": "The answer finished, but no terminator followed.",
+    "usage_kept": "The gateway read what the answer used (tokens), and sent nothing of it.",
     "recovered": "{count} lost on the way came by a later exchange; nobody lacks them.",
     "silent": "Before the client left, nothing came for {detail}.",
     "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
