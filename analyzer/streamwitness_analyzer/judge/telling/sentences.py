@@ -232,8 +232,6 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
     return notes
 
 
-def _unterminated(path: Path) -> bool:
-    """Finish, then a clean end without the terminator that this provider sends."""
 def _undelivered(path: Path, count: int) -> dict[str, Any]:
     """Events that the client did not take up; what raised may have had some of them in hand, or raised at one."""
     note = _note("undelivered", count)
@@ -243,6 +241,8 @@ def _undelivered(path: Path, count: int) -> dict[str, Any]:
     return note
 
 
+def _unterminated(path: Path) -> bool:
+    """Finish, then a clean end without the terminator that this provider sends."""
     first = path.records[0] if path.records else None
     provider = first.told(PROVIDER_NAME) if first else None
     return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))

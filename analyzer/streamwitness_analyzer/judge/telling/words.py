@@ -162,8 +162,8 @@ RAISED: Final = {"parser": "the client's parser", "reducer": "the application's 
 IN_HAND: Final = "{count} had come when {who} raised, and went no further."
 """The note `undelivered` where the client did not stop: whoever raised may have had them in hand."""
 
-"""What a gateway says that it does → what it did, as the note `edited` tells it."""
 EDITS: Final = {"filter": "left out", "merge": "joined", "rewrite": "changed"}
+"""What a gateway says that it does → what it did, as the note `edited` tells it."""
 
 
 def events(count: int) -> str:
