@@ -48,6 +48,10 @@ def test_nothing_rests_on_silence_before_the_settlement() -> None:
     ("ends", "ending", "by"),
     [
         (("complete", "complete", "complete"), "completed", "source"),
+        (("complete", "complete", "missing"), "completed", None),
+        (("complete", "complete", "parser_unseen"), "client_parser_abort", None),
+        (("error", "none", "parser_unseen"), "upstream_error", "source"),
+        (("none", "none", "reducer_unseen"), "client_reducer_abort", None),
         (("cut", "eof", "eof"), "upstream_truncated", "source"),
         (("broken", "raised", "eof"), "upstream_truncated", "source"),
         (("broken", "raised", "none"), "upstream_truncated", "source"),

@@ -38,7 +38,13 @@ READ: Final[dict[str, Seen | None]] = {
     **{end: (PART, {"end": end}) for end in ("disconnected", "raised", "shutdown")},
 }
 """A word of the table → the events that a point had, and how it is made."""
-RAISED: Final = {"parser": "parsed", "reducer": "applied"}
+RAISED: Final = {
+    "parser": ("wire", "parsed", "applied"),
+    "reducer": ("wire", "parsed", "applied"),
+    "parser_unseen": ("parsed", "applied"),
+    "reducer_unseen": ("applied",),
+}
+"""A client of which something raised → its points of which the record is held."""
 
 
 def records(ingress: str, egress: str, client: str) -> list[Block]:
@@ -59,12 +65,13 @@ def _raised(client: str) -> dict[Point, Seen | None]:
     """A client whose parser or reducer raised in mid-answer, and so stopped reading."""
     parsed = handed_on(PART)
     applied = [Event(of=n, result="applied") for n in range(len(parsed))]
-    ends = {"parser": ("raised", "raised"), "reducer": ("abandoned", "raised")}[client]
-    return {
+    above = "raised" if client.startswith("parser") else "abandoned"
+    every: dict[Point, Seen | None] = {
         "wire": (PART, {"end": "abandoned"}),
-        "parsed": (parsed, {"end": ends[0]}),
-        "applied": (applied, {"end": ends[1]}),
+        "parsed": (parsed, {"end": above}),
+        "applied": (applied, {"end": "raised"}),
     }
+    return {point: seen for point, seen in every.items() if point in RAISED[client]}
 
 
 def decided(blocks: list[Block], *, settled: bool) -> Iterator[Row]:

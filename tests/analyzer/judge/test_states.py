@@ -146,3 +146,15 @@ def test_a_terminator_is_the_end_for_every_client_whose_finish_was_lost(delivers
     verdict = judge(blocks, settled=True)
     assert verdict["ending"]["class"] == ending
     assert "(error)" not in verdict["summary"]
+
+
+@pytest.mark.parametrize(("lost", "by"), [((), "client"), (("wire",), None)], ids=["all held", "wire lost"])
+def test_a_parser_that_raised_is_to_blame_only_where_what_it_read_is_known(
+    lost: tuple[str, ...], by: str | None
+) -> None:
+    """An error event or a broken body makes it raise as well; the record that would tell is lost."""
+    parsed, applied = How("parsed", end="raised", delivers=DELIVERED_BY_SDK), How("applied", end="raised", of="parsed")
+    handed = handed_on(ANSWER)[:6]
+    blocks = path(ANSWER, ANSWER, ANSWER, handed, used(handed), parsed=parsed, applied=applied)
+    ending = judge([b for b in blocks if b.point not in lost], settled=True)["ending"]
+    assert (ending["class"], ending["by"]) == ("client_parser_abort", by)

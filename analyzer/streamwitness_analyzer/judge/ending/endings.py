@@ -26,10 +26,12 @@ completion. unfinished, misframed: as above. The others as reported. none: not h
 
 CLIENT: Final = (
     "complete", "error", "eof", "unfinished", "misframed", "reset", "protocol_error", "cancelled", "timeout",
-    "abandoned", "parser", "reducer", "missing", "waiting", "none", "stalled_source", "stalled_gateway",
-    "stalled_transport", "no_first_source", "no_first_gateway", "no_first_transport",
+    "abandoned", "parser", "reducer", "parser_unseen", "reducer_unseen", "missing", "waiting", "none",
+    "stalled_source", "stalled_gateway", "stalled_transport", "no_first_source", "no_first_gateway",
+    "no_first_transport",
 )  # fmt: skip
 """eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
+parser_unseen, reducer_unseen: so it did, and whether it had been given an error or a broken body is not held.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
@@ -60,6 +62,9 @@ _OWN: Final = "error eof unfinished misframed raised none"
 """How a gateway ends an answer that is not whole, of which its upstream tells more."""
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
+_PARSER_UNSEEN: Final = "the client's parser raised; what it had been given was not seen"
+_REDUCER_UNSEEN: Final = "the application's own code raised; what it had been given was not seen"
+_UNHEARD: Final = "the whole answer left the gateway; how the client ended is not held"
 _ITSELF: Final = "the gateway stopped reading and finished the answer itself"
 _EARLY: Final = "eof unfinished"
 _TOO_SOON: Final = "the terminator came before the answer was complete"
@@ -124,7 +129,11 @@ ROWS: Final = (
     # a clean end at the client, before the answer was complete
     Row("", "disconnected", _EARLY, "network_lost", "transport", "both sides saw the connection end too early"),
     Row("", "complete", _EARLY, "network_lost", "transport", "all left the gateway, the client saw an early end"),
+    # an exception in the client, of which the cause may lie before it
+    Row("", "complete", "parser_unseen", "client_parser_abort", None, _PARSER_UNSEEN),
+    Row("", "complete", "reducer_unseen", "client_reducer_abort", None, _REDUCER_UNSEEN),
     # nothing from the client decides: the gateway's own end
+    Row("", "complete", "missing", "completed", None, _UNHEARD),
     Row("stopped", "complete", "", "completed", "gateway", _ITSELF),
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
     Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
@@ -149,6 +158,8 @@ ROWS: Final = (
     # no gateway record of an end
     Row("none", "none", "eof", "upstream_truncated", None, "it ended early; where was not seen"),
     Row("none", "none", "unfinished", _BROKE, None, f"{_TOO_SOON}; whose doing was not seen"),
+    Row("", "none", "parser_unseen", "client_parser_abort", None, _PARSER_UNSEEN),
+    Row("", "none", "reducer_unseen", "client_reducer_abort", None, _REDUCER_UNSEEN),
     Row("complete stopped", "none", _EARLY, "gateway_truncated", None, _AT_OR_BEHIND),
     Row("", "", "waiting", None, None, "not everybody has spoken yet"),
     Row("complete stopped none", "none", "", "unwitnessed", None, "nobody that could tell has spoken"),

@@ -211,9 +211,9 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
     if wire is not None and wire.end in _OF_THE_BODY and not arrived and "wire" in ends:
         return _CLIENT_STATE[wire.end]
     if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
-        return "parser"
+        return "parser" if ends.get("wire") else "parser_unseen"  # an error or a broken body makes it raise, too
     if ends.get("applied") == "raised":
-        return "reducer"
+        return "reducer" if ends.get("wire") or ends.get("parsed") else "reducer_unseen"
     known = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
     for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
         if end in known:
