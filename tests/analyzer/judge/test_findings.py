@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import USAGE
+from streamwitness.semconv import PROVIDER_NAME, USAGE
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.compare.change import CASES
 from tests.analyzer.judge.build import LEG, TERMINAL, Event, How, answer, path, sums, used, usual
@@ -126,3 +126,50 @@ def test_usage_that_a_gateway_keeps_is_noted(sent: bool, noted: list[str]) -> No
     passed = read if sent else WORDS
     verdict = judge(path(read, passed, passed), settled=True)
     assert (verdict["integrity"], [note["kind"] for note in verdict["notes"]]) == ("intact", noted)
+
+
+@pytest.mark.parametrize(("done", "noted"), [(True, []), (False, ["no_terminator"])])
+def test_a_terminator_that_a_provider_owes_is_noted(done: bool, noted: list[str]) -> None:
+    """A finish and a clean end are the whole answer; that `[DONE]` did not follow is told."""
+    words = answer(range(1, 10), done=done)
+    ingress = How("ingress", leg=0, complete=True, extra=((PROVIDER_NAME, "openai"),))
+    verdict = judge(path(words, words, words, ingress=ingress), settled=True)
+    assert (verdict["integrity"], [note["kind"] for note in verdict["notes"]]) == ("intact", noted)
+
+
+def test_an_end_of_which_the_terminator_came_is_no_end_that_never_came() -> None:
+    """What stands behind the lost finish came: it is told as what is missing, with its neighbours."""
+    sent = answer(range(1, 6))
+    got = [event for event in sent if event.text != FINISHED]
+    parsed = How("parsed")
+    finding = judge(path(None, sent, sent, got, parsed=parsed), settled=True)["findings"][0]
+    assert finding["kind"] == "tail"
+    assert finding["sentence"] == "1 event that the client received never came out of the client's parser."
+    assert "parsed 5, then 7" in finding["evidence"]["missing"]
+
+
+def test_a_finish_lost_by_a_gateway_is_seen_in_its_place() -> None:
+    """However the gateway cut the rest: most of its events are those that it read."""
+    sent = answer(range(1, 6))
+    got = [event for event in sent if event.text != FINISHED]
+    slots = ("0/text/0 00c0ffee 15",)
+    hows = {"ingress": How("ingress", leg=0, slots=slots), "egress": How("egress", legs=(LEG,), slots=slots)}
+    verdict = judge(path(sent, got, got, **hows), settled=True)
+    cells = {row["point"]: row["cells"] for row in verdict["points"]}
+    assert (cells["ingress"], cells["egress"]) == ("oooooooF", "ooooooxF")
+
+
+def test_a_point_whose_rows_are_lost_does_not_hide_where_another_lost_something() -> None:
+    """Its totals prove it the same as its neighbours."""
+    sent = answer(range(1, 6))
+    blocks = path(None, sent, sent, handed_on([*sent[:3], *sent[4:]]))
+    bare = [replace(b, rows=None, summary=True) if b.point == "egress" else b for b in blocks]
+    cells = {row["point"]: row["cells"] for row in judge(bare, settled=True)["points"]}
+    assert cells["parsed"][3] == "x"
+
+
+def test_points_stand_in_the_order_of_the_way() -> None:
+    """Also those of which no record came."""
+    sent = answer(range(1, 6))
+    blocks = [b for b in path(sent, sent, sent, handed_on(sent)) if b.point != "egress"]
+    assert [row["point"] for row in judge(blocks, settled=True)["points"]] == ["ingress", "egress", "wire", "parsed"]
