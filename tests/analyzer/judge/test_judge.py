@@ -131,7 +131,8 @@ CASES = {
     "second upstream": Case(failed_over(), notes=("superseded",)),
     "network reset": Case(
         network_reset(), "network_lost", "transport", "damaged",
-        [("tail", "transport", [6, 8])], (15, 6), "TRANSPORT broke off after event 5; TRANSPORT lost the end from event 6",
+        [("tail", "transport", [6, 8])], (15, 6),
+        "TRANSPORT broke off after event 5; TRANSPORT lost the end from event 6",
     ),
     "parser loses": Case(
         parser_lost(), integrity="damaged",
