@@ -184,13 +184,14 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
     reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
     out = []
     for exchange in exchanges:
-        out += [
+        rows = [
             _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder))
             | {"first": numbers.get(exchange.id, 0)}
             for record in exchange.records
         ]
         here = {record.point for record in exchange.records}
-        out += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
+        rows += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
+        out += sorted(rows, key=lambda row: POINTS.index(row["point"]))
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,19 @@ import pytest
 from streamwitness.semconv import PROVIDER_NAME, USAGE
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.compare.change import CASES
-from tests.analyzer.judge.build import LEG, TERMINAL, Event, How, answer, path, sums, used, usual
+from tests.analyzer.judge.build import (
+    FINISHED,
+    LEG,
+    TERMINAL,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    sums,
+    used,
+    usual,
+)
 from tests.analyzer.judge.test_hops import hop, without
 
 WORDS = answer(range(1, 31))
@@ -153,8 +166,8 @@ def test_a_finish_lost_by_a_gateway_is_seen_in_its_place() -> None:
     sent = answer(range(1, 6))
     got = [event for event in sent if event.text != FINISHED]
     slots = ("0/text/0 00c0ffee 15",)
-    hows = {"ingress": How("ingress", leg=0, slots=slots), "egress": How("egress", legs=(LEG,), slots=slots)}
-    verdict = judge(path(sent, got, got, **hows), settled=True)
+    ingress, egress = How("ingress", leg=0, slots=slots), How("egress", legs=(LEG,), slots=slots)
+    verdict = judge(path(sent, got, got, ingress=ingress, egress=egress), settled=True)
     cells = {row["point"]: row["cells"] for row in verdict["points"]}
     assert (cells["ingress"], cells["egress"]) == ("oooooooF", "ooooooxF")
 

@@ -57,7 +57,7 @@ def draw(path: Path) -> dict[str, str]:
     records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
     if not records or max(record.events for record in records) > MOST:
         return {}
-    if any(record.events and not _columns(record) for record in records):  # level `counters`: places say nothing
+    if _places_say_nothing(path, steps, records):
         return {record.recorder: alone(record) for record in records}
     first = records[0]
     grid = _Grid({first.recorder: _own(first)}, {first.recorder: list(range(first.events))})
@@ -65,6 +65,13 @@ def draw(path: Path) -> dict[str, str]:
         _add(grid, path, step)
     _mark_ends(grid, records)
     return {record.recorder: "".join(grid.rows[record.recorder]) for record in records}
+
+
+def _places_say_nothing(path: Path, steps: Sequence[Step], records: Sequence[Record]) -> bool:
+    """Whether a point has no rows (level `counters`, or all lost) that is not proven the same as its neighbours."""
+    bare = {record.recorder for record in records if record.events and not _columns(record)}
+    beside = [step for step in steps if bare & {step.before.recorder, step.after.recorder}]
+    return bool(bare) and not all(_as_sent(path, step) is not None for step in beside)
 
 
 def _columns(record: Record) -> bool:
@@ -79,11 +86,20 @@ def alone(record: Record) -> str:
 def _drawn(path: Path) -> list[Step]:
     """The hops of the picture: without the gateway's where its events are not those of one upstream answer."""
     upstream = path.upstream
-    mixed = (
-        upstream.hop is not None and upstream.leg is not None and (upstream.recut or upstream.hop.status == "unproven")
-    )
+    hop, leg = upstream.hop, upstream.leg
+    mixed = hop is not None and leg is not None and (upstream.recut or hop.status == "unproven")
+    mixed = mixed and not (hop is not None and hop.status == "faulty" and _mostly_the_same(path))
     mixed = mixed or (upstream.joined and bool(upstream.superseded))
     return [step for step in path.steps if not (mixed and step.after.point == "egress")]
+
+
+def _mostly_the_same(path: Path) -> bool:
+    """Whether most of what left the gateway are events of its upstream, so that what is wrong can be seen in place."""
+    leg, egress = path.upstream.leg, path.record("egress")
+    if leg is None or egress is None:
+        return False
+    a, b = View(leg, "semantic"), View(egress, "semantic")
+    return b.n > 0 and 4 * (a.counts & b.counts).total() >= 3 * b.n
 
 
 def _own(record: Record) -> list[str]:

@@ -12,6 +12,7 @@ from streamwitness_analyzer.judge.compare.change import Change, Span
 from streamwitness_analyzer.judge.compare.places import Mapper, back, same
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import REFUSED_AS
+from streamwitness_analyzer.judge.testimony.parts import parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import Axis, View
 
@@ -41,10 +42,13 @@ class Finding:
 
     @property
     def _in_words(self) -> Change:
-        """The change as it is told: of an end that repeats itself some is lost, but not everything from there on."""
+        """The change as it is told: not everything from there on is lost of an end that repeats itself, or of which
+        what is no output came.
+        """
         change = self.fault.change
         wider = self.sequence[1] - self.sequence[0] + 1 > change.count
-        return replace(change, kind="gap") if change.kind == "tail" and change.exact and wider else change
+        some = change.kind == "tail" and change.exact and (wider or _came_behind(self.fault))
+        return replace(change, kind="gap") if some else change
 
     @property
     def short(self) -> str:
@@ -115,6 +119,14 @@ class Finding:
             "seen": _compared(seen, proof.axis, proof.unheld[0]),
             "missing": _compared(missing, proof.axis, proof.unheld[1]),
         }
+
+
+def _came_behind(fault: Fault) -> bool:
+    """Whether what ended the answer came, with an event that stood behind those that were lost."""
+    place = fault.change.span[1]
+    behind = {mask for position, mask in parts_of(fault.seen).items() if position > place}
+    last = parts_of(fault.missing).get(fault.missing.events - 1)
+    return fault.change.side == "before" and last in behind and fault.missing.closed
 
 
 def _compared(record: Record, axis: Axis | None, unheld: int) -> dict[str, Any]:
