@@ -1,0 +1,57 @@
+"""Which response an answer is made of, where no run of it came through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.build import Event, answer
+from tests.analyzer.judge.test_upstream import ANSWER, FIRST, SECOND, attempts, gateway
+
+THIN: Final = "too little of this upstream response came in one run to be sure that the answer is made of it"
+OTHER: Final = "the answer is not made of this upstream response, as far as digests show"
+
+
+def thinned(sent: Sequence[Event], *, read: Sequence[Event] = ANSWER, more: Sequence[Event] = ()) -> dict[str, Any]:
+    """The verdict on a gateway that writes its events anew, and sent these of what it read (and `more` of another)."""
+    anew = [replace(event, payload=event.digest ^ 1) for event in sent]
+    if not more:
+        return gateway(read, anew)
+    return judge(attempts((FIRST, SECOND), (more, read), anew), settled=True)
+
+
+def test_every_second_event_of_the_only_response_is_lost() -> None:
+    """No run of it came through; but all that came is of it, in order, and there is nothing else to be of."""
+    verdict = thinned([*ANSWER[:1], *ANSWER[1:-2:2], *ANSWER[-2:]])
+    assert sum(finding["count"] for finding in verdict["findings"]) == 10
+    assert {tuple(finding["suspects"]) for finding in verdict["findings"]} == {("gateway",)}
+
+
+@pytest.mark.parametrize(
+    ("sent", "read", "reason"),
+    [
+        (ANSWER[1:9:2], ANSWER, THIN),
+        (ANSWER[1:-2:4], ANSWER, THIN),
+        (ANSWER[-3:0:-2], ANSWER, THIN),
+        ([Event(1), *answer(range(3, 6))[1:-2]] * 2, answer([1, 2, 3, 4, 5] * 4), THIN),
+        ([Event(n) for n in range(701, 711)], ANSWER, OTHER),
+    ],
+    ids=["few", "a small part", "in another order", "none there once only", "other words"],
+)
+def test_what_may_be_of_something_else_accuses_nobody(
+    sent: Sequence[Event], read: Sequence[Event], reason: str
+) -> None:
+    """And the reason says no more than is known."""
+    verdict = thinned([*sent, *ANSWER[-2:]], read=read)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+    assert f"gateway in → gateway out: {reason}" in verdict["why"]["unknown"]
+
+
+def test_every_second_event_of_one_of_two_responses_accuses_nobody() -> None:
+    """The answer may be of neither."""
+    verdict = thinned([*ANSWER[1:-2:2], *ANSWER[-2:]], more=answer(range(501, 521)))
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
