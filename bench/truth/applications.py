@@ -152,12 +152,17 @@ def _refuses(rng: Random) -> _Course:
     course = _Course(rng, _texts(rng))
     rows = used(handed_on(course.start))
     at = rng.choice([i for i, row in enumerate(rows) if row.content])
-    course.deeds.append(Deed("reducer", "refuse", (rows[at].of,)))
+    why = rng.choice(("gap", "duplicate", "wrong_stream", "after_terminal"))
+    course.deeds.append(Deed("reducer", _REFUSED.get(why, "refuse"), (rows[at].of,)))
     due = [str(row.of) for row in rows]
-    rows[at] = replace(rows[at], result=rng.choice(("gap", "duplicate", "wrong_stream", "after_terminal")))
+    rows[at] = replace(rows[at], result=why)
     course.report(rows, due)
     course.notes = frozenset(("one of two",))
     return course
+
+
+_REFUSED: Final = {"wrong_stream": "foreign", "after_terminal": "late"}
+"""What a reducer says of an event that it refuses → what it would be if that were so."""
 
 
 def _puts_right(rng: Random) -> _Course:

@@ -224,9 +224,10 @@ def _goes_on(one: Scene) -> None:
     one.leg(one.answer)
     if one.rng.random() < 0.3:
         one.guilty("move", at)
+        one.guilty("late", len(one.answer))
         one.send([*one.answer[:at], *one.answer[at + 1 :], one.answer[at]])
     else:
-        one.guilty("double" if more is finish else "late", len(one.answer))
+        one.guilty("late", len(one.answer))
         one.send([*one.answer, more])
     one.notes = _UNPROVABLE if one.answer[-1].data != DONE and one.provider == "gemini" else frozenset()
 

@@ -48,6 +48,8 @@ place of taking it, `late` an event behind the end, `hole` and `ungrammatical` w
 
 REWRITING: Final = frozenset(("reprint", "translate", "join", "merging"))
 """Gateways that write events anew."""
+JOINING: Final = frozenset(("join", "merging"))
+"""Those among them that make one event of several."""
 NAMELESS: Final = frozenset(("ollama",))
 """Formats in which an answer has no id."""
 _ENDS: Final = ("0/finish", "0/terminal")

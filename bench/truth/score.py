@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from streamwitness.semconv import COMPONENTS, Component, Point
 
-from .labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial, ambiguous, known_to_feed, lost_run
+from .labels import ACTS, HARMLESS_ACTS, JOINING, SOURCE_EVIDENCE, Passage, Trial, ambiguous, known_to_feed, lost_run
 
 LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
 ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
@@ -88,6 +88,19 @@ class Difference:
             "reorder": self.moved,
         }
         return true.get(kind, True)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of finding that it bears out by itself, whatever the deed was called."""
+        changed = bool(self.lost and self.added)
+        true = {
+            LOST: bool(self.lost) or self.moved,
+            ADDED: bool(self.added),
+            CHANGED: changed,
+            frozenset(("reorder",)): self.moved,
+            frozenset(("mismatch",)): bool(self.lost or self.added or self.moved),
+        }
+        return frozenset().union(*(kinds for kinds, so in true.items() if so))
 
 
 def _kept(tokens: Sequence[str], both: Counter[str]) -> list[str]:
@@ -167,6 +180,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
         _check(finding, to_blame, out)
         if finding["confidence"] == "certain" and trial.doubtful & set(finding["between"]):
             out.wrong.append(f"certain by a record that nobody vouches for: {finding['kind']}")
+    _told_otherwise(trial, findings, to_blame, out)
     for passage in trial.passages:
         out.outcomes[passage.component] = _outcome(trial, passage, findings, to_blame, out, whole=whole)
         _counted(trial, passage, findings, out, whole=whole)
@@ -181,22 +195,48 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     if whole and not trial.deeds and not trial.notes & UNPROVABLE and not _kept_some(trial):
         out.intact = (verdict["integrity"] == "intact", 1)
     _integrity(trial, verdict, to_blame, out, whole=whole)
-    _ended(trial, verdict["ending"], out, whole=whole)
+    _ended(trial, verdict["ending"], out)
     return out
 
 
-def _ended(trial: Trial, ending: Mapping[str, Any], out: Score, *, whole: bool) -> None:
-    """Who is said to have ended it did so, whatever was lost of the records; with all of them, the class counts, too.
+def _ended(trial: Trial, ending: Mapping[str, Any], out: Score) -> None:
+    """Who is said to have ended it did so, whatever was lost of the records.
 
-    That the source completed it accuses nobody: with fewer records an end in order may be all that is seen.
+    That the source completed it accuses nobody; whether it did, its class tells.
     """
     if not trial.ended.ending:
         return
     told, by = str(ending["class"]), ending["by"]
     out.ending = (told if told in trial.ended.ending else sorted(trial.ended.ending)[0], told)
-    if by in (trial.ended.by, None) or (told == "completed" and not whole):
+    if by in (trial.ended.by, None) or (told == "completed" and by == "source"):
         return
     out.wrong.append(f"ended by {by} ({told}), really by {trial.ended.by} ({out.ending[0]})")
+
+
+def _told_otherwise(
+    trial: Trial, findings: Sequence[Mapping[str, Any]], to_blame: frozenset[Component], out: Score
+) -> None:
+    """A finding is of a kind that a guilty one among its suspects did, by its deeds or by what came of them.
+
+    A text as a whole is another one whatever was done to a piece of it, and so is an event of which it became a part.
+    """
+    joins = to_blame if trial.gateway in JOINING else frozenset()
+    for finding in findings:
+        guilty_ones = to_blame & set(finding["suspects"])
+        true = _kinds(trial, guilty_ones)
+        if "mismatch" in true and (finding["proof"]["case"] == "by_content" or "gateway" in guilty_ones <= joins):
+            true |= {"altered"}
+        if guilty_ones and finding["kind"] not in true:
+            who = ", ".join(known(guilty_ones))
+            out.wrong.append(f"{who} is said to have done {finding['kind']}; really {', '.join(sorted(true))}")
+
+
+def _kinds(trial: Trial, who: frozenset[Component]) -> frozenset[str]:
+    """All kinds that tell what these did: a loss by one and an addition by another may look like a change."""
+    kinds = [ACTS[deed.act] for deed in trial.deeds if deed.component in who]
+    kinds += [Difference.of(passage).kinds for passage in trial.passages if passage.component in who]
+    every = frozenset[str]().union(*kinds)
+    return every | CHANGED if every & LOST and every & ADDED else every
 
 
 def _check(finding: Mapping[str, Any], to_blame: frozenset[Component], out: Score) -> None:

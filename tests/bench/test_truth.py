@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,9 +141,22 @@ def otherwise(blocks: Any) -> Verdict:
     return verdict
 
 
+def misnaming(kind: str) -> Callable[[Any], Verdict]:
+    """Says of every gap, change and delay that it was something else of which there is no trace."""
+
+    def judge_it(blocks: Any) -> Verdict:
+        verdict = deepcopy(settled(blocks))
+        for finding in verdict["findings"]:
+            finding["kind"] = kind if finding["kind"] in ("gap", "tail", "altered", "delayed") else finding["kind"]
+        return verdict
+
+    return judge_it
+
+
 @pytest.mark.parametrize(
     ("judge_it", "falls"),
     [
+        *((misnaming(kind), {BLAME}) for kind in ("cross_stream", "misapplied", "after_terminal", "malformed")),
         (accusing, {CERTAIN, BLAME, HEALTHY}),
         (blind, {FOUND}),
         (suspecting, {BLAME, SUSPECTED, FOUND}),
@@ -166,6 +180,19 @@ def test_lost_records_excuse_no_blame_in_the_ending() -> None:
         told = settled(one.blocks)
         told |= {"ending": told["ending"] | {"class": "unwitnessed", "by": by}}
         assert bool(score(one, told, whole=False).wrong) is wrong
+
+
+def test_who_only_held_events_back_is_accused_of_nothing_else() -> None:
+    """A deed that leaves the events as they were bears out no kind of damage, and neither does another one's."""
+    one = next(one for one in map(trial, range(1000)) if [d.act for d in one.deeds] == ["drop"] and one.honest)
+    told = deepcopy(settled(one.blocks))
+    late = replace(
+        one, deeds=(Deed("transport", "delay", (1,)),), passages=tuple(replace(p, after=p.before) for p in one.passages)
+    )
+    false = accusing(one.blocks[:0])["findings"][0]
+    for kind, wrong in (("altered", True), ("delayed", False)):
+        worth = score(late, told | {"findings": [false | {"kind": kind}], "integrity": "unproven"}, whole=False)
+        assert any("is said to have done" in one for one in worth.wrong) is wrong
 
 
 def test_a_gate_with_nothing_to_look_at_does_not_hold() -> None:

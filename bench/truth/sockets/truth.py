@@ -63,6 +63,9 @@ def ended(notes: Notebook) -> Ended:
     if "gateway.killed" in notes.ends:  # whose end it was no record tells: to all others it is a broken connection
         return Ended(frozenset(), None)
     ending, by = _ended(notes)
+    fault = notes.scenario.fault("gateway")
+    if ending == "completed" and fault is not None and fault.how == "cut_and_terminate":
+        by = "gateway"  # the end is its own
     either = {"completed"} if by == "source" and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
