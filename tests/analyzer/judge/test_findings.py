@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import PROVIDER_NAME, USAGE
+from streamwitness.semconv import PROVIDER_NAME, TERMINAL, USAGE
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.compare.change import CASES
 from tests.analyzer.judge.build import (
     FINISHED,
     LEG,
-    TERMINAL,
     Event,
     How,
     answer,
@@ -186,3 +185,15 @@ def test_points_stand_in_the_order_of_the_way() -> None:
     sent = answer(range(1, 6))
     blocks = [b for b in path(sent, sent, sent, handed_on(sent)) if b.point != "egress"]
     assert [row["point"] for row in judge(blocks, settled=True)["points"]] == ["ingress", "egress", "wire", "parsed"]
+
+
+def test_a_place_behind_lost_rows_is_the_range_that_is_possible() -> None:
+    """The network doubled an event in a stretch of which nothing is held: not "near event 0"."""
+    sent = answer([1, 2, 3, 4, 5, 6] * 5)
+    twice = [*sent[:20], sent[19], *sent[20:]]
+    handed = handed_on(twice)
+    applied = [*used(handed)[:15], used(handed)[14], *used(handed)[15:]]
+    blocks = path(None, sent, twice, handed, applied, cuts=lambda n: [n - 2])
+    held = [block for block in blocks if block.point != "wire" or block.final]
+    (finding,) = [f for f in judge(held, settled=True)["findings"] if f["suspects"] == ["reducer"]]
+    assert (finding["about"], finding["sequence"][0] <= 14 <= finding["sequence"][1]) == (True, True)

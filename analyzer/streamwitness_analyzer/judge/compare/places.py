@@ -60,13 +60,13 @@ def _positions(view: View, span: Span) -> tuple[Span, bool]:
     return (low, high), sure
 
 
-Mapper = Callable[[int], tuple[int, bool]]
-"""A position at one point → the position at another, and whether that is certain."""
+Mapper = Callable[[int], tuple[int, int, bool]]
+"""A position at one point → the first and last that it may be at another, and whether that is certain."""
 
 
-def same(position: int) -> tuple[int, bool]:
+def same(position: int) -> tuple[int, int, bool]:
     """Positions of two points that saw the same events."""
-    return position, True
+    return position, position, True
 
 
 def back(before: View, after: View, intact: bool) -> Mapper:
@@ -79,13 +79,16 @@ def back(before: View, after: View, intact: bool) -> Mapper:
         return same
     pairs = _pairs(before, after, intact)
     known = [there for _, there in pairs]
+    hidden = not (intact or (before.whole and after.whole))  # then it may be any up to the next one that is known
 
-    def mapped(position: int) -> tuple[int, bool]:
+    def mapped(position: int) -> tuple[int, int, bool]:
         at = bisect_left(known, position)
         if at < len(known) and known[at] == position:
-            return pairs[at][0], True
+            return pairs[at][0], pairs[at][0], True
         there, here = pairs[at - 1] if at else (-1, -1)
-        return there + (position - here if intact else 1), False
+        low = there + (position - here if intact else 1)
+        behind = pairs[at][0] if at < len(pairs) else before.record.events
+        return low, max(low, behind - 1) if hidden else low, False
 
     return mapped
 

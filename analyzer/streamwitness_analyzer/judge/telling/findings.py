@@ -194,7 +194,7 @@ def _finding(records: _Records, fault: Fault) -> Finding:
         sure = span[1] - span[0] + 1 == len(change.values)
     axis, mappers = _way(records, record)
     for mapper in mappers:
-        (low, first), (high, last) = mapper(span[0]), mapper(span[1])
+        (low, _, first), (_, high, last) = mapper(span[0]), mapper(span[1])
         span, sure = (low, max(low, high)), sure and first and last
     if axis == "egress":  # positions of an exchange that goes on are numbers of the stream from its first one on
         span = (span[0] + records.path.first, span[1] + records.path.first)
