@@ -7,10 +7,12 @@ from random import Random
 
 import pytest
 
+from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import ROLES
 from streamwitness_analyzer.judge import all_closed, judge
 from streamwitness_analyzer.judge.testimony.records import collect
+from streamwitness_analyzer.judge.testimony.view import View
 from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 13))
@@ -138,3 +140,13 @@ def test_whoever_has_a_role_vouches(role: str | None) -> None:
     how = How("egress" if role == "gateway" else "wire")
     [record] = collect([replace(block, role=role) for block in how.blocks(answer([1, 2]))]).records
     assert record.vouched == (role in ROLES)
+
+
+def test_a_column_that_is_not_there_is_not_zero() -> None:
+    """What rows do not tell of the content of an event is unknown: no view takes the event for an empty one."""
+    (block,) = How("egress").blocks([Event(1), Event(2)])
+    names = [name for name in rows.COLUMNS if name != "content"]
+    bare = replace(block, rows=rows.encode(dict(block.columns(*names)), block.row_count))
+    for one, sizes in ((block, {3}), (bare, set())):
+        (record,) = collect([one]).records
+        assert set(View(record, "semantic").content.values()) == sizes

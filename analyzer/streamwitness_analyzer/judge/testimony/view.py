@@ -180,7 +180,7 @@ class Opened:
     def _rows(self, block: Block, end: int) -> list[int | None]:
         """The digest of each of the block's places; nothing unless all of its rows are held."""
         digests = _digests(block, self._axis)
-        self.content |= zip(digests, block.columns("content").get("content") or [0] * len(digests), strict=False)
+        self.content |= zip(digests, block.columns("content").get("content") or (), strict=False)  # absent is not 0
         self.content.pop(MISSING, None)
         if self._axis == "payload":
             return [None if d == MISSING else d for d in digests]
