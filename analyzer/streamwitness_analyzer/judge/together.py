@@ -26,6 +26,7 @@ Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
 _REST: Final = "what a further exchange was given is not known to be what the gateway had read"
 _BROKEN: Final = "what one gateway read was broken before, at another gateway or at the provider"
+_EARLIER: Final = "an earlier exchange of this stream left no record"
 _UNHEARD: Final = "the gateway that this one read from never told what it sent"
 _BETWEEN: Final = "what one gateway sent is not known to be what the other one read"
 
@@ -85,11 +86,18 @@ def doubts(every: Sequence[Path]) -> list[str]:
     exchanges = {path.exchange.id for path in every}
     broken = [_BROKEN for path in every if _broken_elsewhere(path, every)]
     broken += [_UNHEARD for path in every if read_from(path) - exchanges]
+    broken += [_EARLIER for path in every if _earlier_is_lost(path, every)]
     if len(exchanges) < 2:
         return list(dict.fromkeys(broken))
     found = broken + [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
     found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
     return list(dict.fromkeys(found))
+
+
+def _earlier_is_lost(path: Path, every: Sequence[Path]) -> bool:
+    """Whether its client had asked before, at this gateway, and nothing of that is held."""
+    attempts = {p.exchange.attempt for p in every if p.exchange.hop == path.exchange.hop}
+    return not attempts.issuperset(range(path.exchange.attempt))
 
 
 def _continues(path: Path, every: Sequence[Path]) -> bool:

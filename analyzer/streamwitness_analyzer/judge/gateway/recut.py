@@ -31,6 +31,7 @@ _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
 IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
+_EARLY: Final = "the gateway may have sent its terminator before other events"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -43,8 +44,9 @@ def same_content(crossing: Crossing) -> Made | None:
         return Made(unproven(CHANGED_TURNS), recut=True)
     if _ended_too_early(crossing):
         late = behind_the_end((leg,), leg, egress)
-        early = unproven("the gateway sent its terminator before other events")
-        return Made(Hop("faulty", tuple(late)) if late else early, recut=True)
+        return Made(Hop("faulty", tuple(late)) if late else unproven(_EARLY), recut=True)
+    if may_go_on_behind_terminal(egress) and leg.held != "full":  # what stood behind the end upstream is lost
+        return Made(unproven(_EARLY), recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
         return Made(unproven("more events with a finish left than were read"), recut=True)
     made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
