@@ -38,6 +38,16 @@ to be lost in the earlier one; and of a process that died nobody knows how much 
 """
 UNPROVABLE: Final = frozenset(("several answers", "recovered", "lying", "a process dies", "unprovable"))
 """Notes of streams of which the records cannot prove that they are in order."""
+_EXCUSED: Final[dict[str, frozenset[Component]]] = {
+    "several answers": frozenset(("gateway",)),
+    "recovered": frozenset(("transport",)),
+    "edited": frozenset(("gateway",)),
+    "undone": frozenset(("gateway", "transport", "parser")),
+    "unprovable": frozenset(COMPONENTS),
+}
+"""Notes of streams → whose fault no record tells from something else: an answer made of several upstream ones is the
+gateway's, what another connection brought was lost on the way, an edit hides what else the gateway did, and what one
+took back of the deed of another is no matter of the application's, which is held to by name."""
 _COPIES_WITHIN: Final = 5
 """Places behind an event, or a run of them, in which the model puts the copy."""
 _TIMES: Final = frozenset(("delayed", "upstream_kept_running"))
@@ -321,7 +331,7 @@ def distinguishable(trial: Trial, passage: Passage) -> bool:
     another one), where a side stopped so early that all that is missing may have been on its way, or where another
     component took back what this one did: a point that lacks what the points around it have contradicts them.
     """
-    if trial.notes & {"several answers", "undone", "recovered", "unprovable"}:
+    if any(passage.component in _EXCUSED.get(note, ()) for note in trial.notes):
         return False
     if passage.component == "gateway" and not known_to_feed(trial.gateway, trial.provider, passage):
         return False
@@ -420,10 +430,10 @@ def _integrity(
     if not to_blame and verdict["integrity"] == "damaged":
         out.wrong.append("nothing shows, and it is called damaged")
     here = {p.component for p in trial.passages if p.visible and set(_AROUND[p.component]) <= trial.points}
+    here -= {who for note in trial.notes & {"several answers", "recovered"} for who in _EXCUSED[note]}
     clients = {p["witness"] for p in verdict["points"] if p["point"] in ("wire", "parsed", "applied")}
     unseen = "two tabs" in trial.notes and len(clients) < 2  # of a client without any record nobody knows
-    explained = trial.notes & {"several answers", "recovered"} or unseen
-    if here and verdict["integrity"] == "intact" and not explained:
+    if here and verdict["integrity"] == "intact" and not unseen:
         out.wrong.append(f"{', '.join(sorted(here))} did damage that shows, and it is called intact")
 
 

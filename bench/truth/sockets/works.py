@@ -284,7 +284,7 @@ def _known_by(scenario: Scenario) -> Iterator[str]:
         yield "recut"
     broken = joined and scenario.fault("gateway") is not None  # no event of the answer is one that came in
     if broken or hidden(scenario.edits, scenario.declares) or scenario.edits == "reword":
-        yield "undone"
+        yield "edited"
 
 
 def terminator(provider: str) -> list[Event]:
