@@ -335,7 +335,14 @@ def distinguishable(trial: Trial, passage: Passage) -> bool:
         return False
     if passage.component == "gateway" and not known_to_feed(trial.gateway, trial.provider, passage):
         return False
-    return not passage.stopped and not any(_undone(passage, other) for other in trial.passages if other is not passage)
+    if passage.stopped and not _was_due(passage):
+        return False
+    return not any(_undone(passage, other) for other in trial.passages if other is not passage)
+
+
+def _was_due(passage: Passage) -> bool:
+    """Whether something is missing that its reader went past before it stopped: that cannot have been on its way."""
+    return bool(passage.due) and bool(Counter(passage.before[: passage.due]) - Counter(passage.after))
 
 
 def _undone(one: Passage, other: Passage) -> bool:
