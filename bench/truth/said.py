@@ -91,7 +91,8 @@ def _joined(rng: Random, provider: str, events: Events) -> Events:
             acts[-1] = acts[-1]._replace(text=acts[-1].text + act.text)
         else:
             acts.append(act)
-    return written(provider, acts)
+    end = [Act("ping")] if provider in ("gemini", "ollama") else []  # before it they write a call that is still held
+    return written(provider, [*acts, *end])
 
 
 GATEWAYS: Final[dict[str, tuple[Callable[[Random, str, Events], Events], tuple[str, ...]]]] = {
