@@ -82,6 +82,27 @@ def silent(rng: Random, blocks: Sequence[Block]) -> list[Block]:
     return disordered(rng, [block for block in blocks if block.recorder != gone])
 
 
+def cut_by_limits(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """What is too long for somebody on the way comes without its rows, or not at all; a summary is short."""
+    longest = max((len(block.rows) for block in blocks if block.rows is not None), default=0)
+    limit, refused = rng.randint(0, longest), rng.random() < 0.5
+    out = []
+    for block in blocks:
+        if block.rows is None or len(block.rows) <= limit:
+            out.append(block)
+        elif not refused:
+            out.append(replace(block, rows=None))
+    return disordered(rng, out)
+
+
+def sampled_out(rng: Random, blocks: Sequence[Block]) -> list[Block]:
+    """Of one process nothing of the stream is kept, or its summaries alone."""
+    witnesses = sorted({block.witness for block in blocks})
+    gone = rng.choice(witnesses) if witnesses else ""
+    summaries = rng.random() < 0.5
+    return disordered(rng, [b for b in blocks if b.witness != gone or (summaries and b.summary)])
+
+
 LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
     "none": none,
     "disordered": disordered,
@@ -93,6 +114,8 @@ LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
     "30 % in bursts": in_bursts(0.30),
     "closing blocks": closing,
     "a whole point": silent,
+    "cut by limits": cut_by_limits,
+    "sampled out": sampled_out,
     "late": early,
 }
 """Name → what is done to a stream's blocks. `none` and `disordered` lose nothing, and in the end `late` does not."""

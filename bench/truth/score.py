@@ -245,6 +245,8 @@ def _kinds(trial: Trial, who: frozenset[Component]) -> frozenset[str]:
     """All kinds that tell what these did: a loss by one and an addition by another may look like a change."""
     kinds = [ACTS[deed.act] for deed in trial.deeds if deed.component in who]
     kinds += [Difference.of(passage).kinds for passage in trial.passages if passage.component in who]
+    if "fails closed" in trial.notes:  # what came wrong to an application that then takes nothing is lost to it
+        kinds.append(LOST)
     every = frozenset[str]().union(*kinds)
     return every | CHANGED if every & LOST and every & ADDED else every
 
@@ -439,7 +441,9 @@ def _integrity(
     here = {p.component for p in trial.passages if p.visible and set(_AROUND[p.component]) <= trial.points}
     here -= {who for note in trial.notes & {"several answers", "recovered"} for who in _EXCUSED[note]}
     clients = {p["witness"] for p in verdict["points"] if p["point"] in ("wire", "parsed", "applied")}
-    unseen = "two tabs" in trial.notes and len(clients) < 2  # of a client without any record nobody knows
+    if not clients:  # of a client without any record nobody knows
+        here &= {"gateway"}
+    unseen = "two tabs" in trial.notes and len(clients) < 2
     if here and verdict["integrity"] == "intact" and not unseen:
         out.wrong.append(f"{', '.join(sorted(here))} did damage that shows, and it is called intact")
 
