@@ -126,11 +126,7 @@ def coming_back(provider: str) -> Iterator[Scenario]:
                 yield Scenario(provider, "long:60", gateway, faults=(lost,), stamp=stamp, again="resume")
             for answer in ("plain", "equal", "pairs", "tools", "reasoning"):
                 yield Scenario(provider, answer, faults=(lost,), stamp=stamp, again="resume")
-            for second in (
-                Fault("transport", "drop", "last"),
-                Fault("transport", "break", "last"),
-                Fault("gateway", "drop"),
-            ):
+            for second in MORE_LOST:
                 yield Scenario(provider, "long:60", faults=(lost, second), stamp=stamp, again="resume")
 
 

@@ -46,6 +46,10 @@ _BROKEN: Final = frozenset(("transport.break", "transport.reset", "transport.sev
 """Those that do not."""
 
 
+_KILLED: Final = frozenset(("protocol_violation", "network_lost", "unwitnessed"))
+"""What a gateway's death is to all others, by whether the connection ends or is reset; whose it was no record tells."""
+
+
 def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
     scenario = notes.scenario
@@ -60,8 +64,8 @@ def ended(notes: Notebook) -> Ended:
         return Ended(frozenset(), None)  # then all stood still, and not only who was to
     if notes.scenario.again == "tabs" and any(end.startswith("transport.") for end in notes.ends):
         return Ended(frozenset(), None)  # one tab had all, the other had not
-    if "gateway.killed" in notes.ends:  # whose end it was no record tells: to all others it is a broken connection
-        return Ended(frozenset(), None)
+    if "gateway.killed" in notes.ends:
+        return Ended(_KILLED, None)
     ending, by = _ended(notes)
     fault = notes.scenario.fault("gateway")
     if ending == "completed" and fault is not None and fault.how == "cut_and_terminate":
