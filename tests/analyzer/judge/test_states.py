@@ -158,3 +158,12 @@ def test_a_parser_that_raised_is_to_blame_only_where_what_it_read_is_known(
     blocks = path(ANSWER, ANSWER, ANSWER, handed, used(handed), parsed=parsed, applied=applied)
     ending = judge([b for b in blocks if b.point not in lost], settled=True)["ending"]
     assert (ending["class"], ending["by"]) == ("client_parser_abort", by)
+
+
+@pytest.mark.parametrize(("lost", "ending"), [((), "network_lost"), (("wire",), "completed")], ids=["held", "lost"])
+def test_an_early_end_that_only_the_parser_tells_is_nobodys(lost: tuple[str, ...], ending: str) -> None:
+    """It may have lost the end by itself, or the connection did: the record between them would tell."""
+    handed = handed_on(ANSWER)[:6]
+    blocks = path(ANSWER, ANSWER, ANSWER[:7], handed, used(handed))
+    told = judge([b for b in blocks if b.point not in lost], settled=True)["ending"]
+    assert (told["class"], told["by"]) == (ending, None if lost else "transport")

@@ -153,11 +153,19 @@ def client_state(path: Path, *, settled: bool) -> str:
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
+    if stop == "eof" and (wire is None or wire.closing is None):
+        return _early_behind(path, settled=settled)
     if stop != "eof" or wire is None:
         return stop
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
+
+
+def _early_behind(path: Path, *, settled: bool) -> str:
+    """An early end that only the parser tells: its own doing or the connection's, where the gateway had more to tell."""
+    unheard = {"complete": "missing" if settled else "waiting", "disconnected": "none"}
+    return unheard.get(egress_state(path), "eof")
 
 
 def _stalled(path: Path) -> str:
