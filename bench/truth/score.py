@@ -202,7 +202,7 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     counted = [f for f in findings if f["kind"] in LOST | ADDED]
     out.told = sum(f["count"] for f in counted)
     out.exact = (sum(f["exact"] for f in counted), len(counted))
-    if whole and not trial.deeds and not trial.notes & UNPROVABLE and not _kept_some(trial):
+    if whole and not trial.deeds and not trial.notes & {*UNPROVABLE, "rewrites"} and not _kept_some(trial):
         out.intact = (verdict["integrity"] == "intact", 1)
     _integrity(trial, verdict, to_blame, out, whole=whole)
     _ended(trial, verdict["ending"], out)
@@ -212,13 +212,15 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
 def _ended(trial: Trial, ending: Mapping[str, Any], out: Score) -> None:
     """Who is said to have ended it did so, whatever was lost of the records.
 
-    That the source completed it accuses nobody; whether it did, its class tells.
+    That the source completed it accuses nobody; whether it did, its class tells. Nor is a client accused that waited
+    no longer, which is so in every stall.
     """
     if not trial.ended.ending:
         return
     told, by = str(ending["class"]), ending["by"]
     out.ending = (told if told in trial.ended.ending else sorted(trial.ended.ending)[0], told)
-    if by in (trial.ended.by, None) or (told == "completed" and by == "source"):
+    waited = told == "client_timeout" and trial.ended.ending & {"stalled", "stalled_before_first"}
+    if by in (trial.ended.by, None) or (told == "completed" and by == "source") or waited:
         return
     out.wrong.append(f"ended by {by} ({told}), really by {trial.ended.by} ({out.ending[0]})")
 

@@ -179,7 +179,7 @@ class World:
             provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
             deeds=tuple(notes.deeds), passages=_passages(notes),
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
-            notes=frozenset(notes.notes),
+            notes=frozenset(notes.notes) | ({"rewrites"} if scenario.declares == "rewrite" else frozenset()),
         )  # fmt: skip
 
     def _lacking(self, notes: Notebook, points: frozenset[Point]) -> set[Point]:
