@@ -56,7 +56,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
     add("--only", metavar="NAME", help="show one stream: a seed of the model, model/SORT/SEED, or a name as printed")
     add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
-    add("--mutations", action="store_true", help="switch each rule of the judge off: a gate must fall")
+    add("--mutations", action="store_true", help="switch each rule of the judge off: a gate or a figure must fall")
     add("--mutation-streams", type=int, default=1_500, metavar="N", help="streams for each at most; default 1500")
     return parser.parse_args(arguments)
 

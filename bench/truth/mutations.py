@@ -1,8 +1,8 @@
 """Each rule of the judge is switched off in turn: a bench that does not notice does not test it.
 
 `rules.py` has the rules and what stands in for each. A stream shows that a rule is missed where the judge without it
-says something wrong of it (then a gate of the bench is red), or less than with it (then a figure of the bench falls).
-Streams are tried one by one, until one shows it.
+says something wrong of it (then a gate of the bench falls), or less than with it (then a figure of it gets smaller).
+Streams are tried one by one, until one shows it; which gate or figure it was is printed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final
 
+from .gates import counts_against
 from .labels import Trial
 from .rules import Mutation, mutations
 from .run import applicable, some, verdict_on
@@ -21,6 +22,8 @@ from .score import Score
 from .streams import SORTS, named
 
 _JUDGE: Final = "streamwitness_analyzer"
+_GATE: Final = "a gate falls"
+_FIGURE: Final = "a figure gets smaller"
 _RANKS: Final = ("unknowable", "unknown", "suspected", "narrowed", "cleared", "found")
 """What became of a component, the worse first."""
 
@@ -28,13 +31,15 @@ _RANKS: Final = ("unknowable", "unknown", "suspected", "narrowed", "cleared", "f
 def main(count: int, first: int) -> int:
     """Try every rule on so many streams at most; 0 where the bench notices each that is switched off."""
     every = mutations()
-    survived = []
+    survived, by_gate = [], 0
     for number, mutation in enumerate(every, start=1):
         shown = missed_at(mutation, count, first)
         what = f"{'caught' if shown else 'NOT CAUGHT':<10}  {mutation.rule}: {shown or 'nothing changes'}"
         print(f"{number:>{len(str(len(every)))}}/{len(every)}  {what}", flush=True)
         survived += [] if shown else [mutation.rule]
-    print(f"{len(every) - len(survived)} of {len(every)} caught: something falls when the rule is switched off")
+        by_gate += _GATE in shown
+    caught = len(every) - len(survived)
+    print(f"{caught} of {len(every)} caught: {by_gate} by a gate that falls, {caught - by_gate} by a smaller figure")
     if survived:
         text = f"{len(survived)} of {len(every)} rules could be taken away, and nothing here would notice"
         print(text, file=sys.stderr)
@@ -50,21 +55,24 @@ def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
         for loss in applicable(one, losses):
             with_it = _score(one.name, loss)
             with without(mutation):
-                worse = less_worth(with_it, _judged(one, loss))
+                worse = less_worth(with_it, _judged(one, loss), loss)
             if worse:
                 return f"{one.name}, loss: {loss}: {worse}"
     return ""
 
 
-def less_worth(before: Score, now: Score) -> str:
-    """What is wrong now and was not before, or what is not known any more."""
+def less_worth(before: Score, now: Score, loss: str) -> str:
+    """The gate that falls now and did not before, or else the figure that is smaller; and by what."""
+    fallen, red = counts_against(now, loss), counts_against(before, loss)
     wrong = _more_wrong(before, now)
-    less = "" if wrong else _less_known(before, now)
-    return f"wrong, {wrong}" if wrong else f"less, {less}" if less else ""
+    if wrong and fallen:
+        return f"{_GATE} ({', '.join(gate for gate in fallen if gate not in red) or fallen[0]}): {wrong}"
+    less = wrong or _less_known(before, now)
+    return f"{_FIGURE}: {less}" if less else ""
 
 
 def _more_wrong(before: Score, now: Score) -> str:
-    """What a gate of the bench falls at."""
+    """What is wrong now and was not before."""
     if more := [wrong for wrong in now.wrong if wrong not in before.wrong]:
         return more[0]
     if before.healthy and now.blamed and not before.blamed:

@@ -20,7 +20,7 @@ from bench.truth.loss import LOSSES
 from bench.truth.mutations import missed_at, without
 from bench.truth.rules import mutations
 from bench.truth.run import settled, some, tally, verdict_on
-from bench.truth.score import score
+from bench.truth.score import Score, score
 from bench.truth.streams import SORTS, trial
 from streamwitness_analyzer.vocabulary import KINDS
 
@@ -326,12 +326,23 @@ def test_mutations_say_how_far_they_are_and_what_was_caught(
     """A number before each, and all of them at the end."""
     some_of_them = mutations()[:2]
     monkeypatch.setattr(switching, "mutations", lambda: some_of_them)
-    monkeypatch.setattr(switching, "missed_at", lambda one, *_: "it" if one is some_of_them[0] else "")
+    monkeypatch.setattr(switching, "missed_at", lambda one, *_: "a gate falls: it" if one is some_of_them[0] else "")
     assert switching.main(1, 0) == 1
     first, second, total = capsys.readouterr().out.splitlines()
-    assert first == f"1/2  caught      {some_of_them[0].rule}: it"
+    assert first == f"1/2  caught      {some_of_them[0].rule}: a gate falls: it"
     assert second == f"2/2  NOT CAUGHT  {some_of_them[1].rule}: nothing changes"
-    assert total.startswith("1 of 2 caught")
+    assert total == "1 of 2 caught: 1 by a gate that falls, 0 by a smaller figure"
+
+
+def test_a_mutation_is_told_by_the_gate_that_falls_or_else_by_the_figure() -> None:
+    """What is said falsely is apart from what is said no more."""
+    good = Score(outcomes={"transport": "found"})
+    false = Score(outcomes={"transport": "found"}, wrong=["so"])
+    assert switching.less_worth(good, false, "none") == f"a gate falls ({BLAME}): so"
+    assert switching.less_worth(good, Score(outcomes={"transport": "unknown"}), "5 %").startswith(
+        "a figure gets smaller"
+    )
+    assert switching.less_worth(good, good, "none") == ""
 
 
 def test_a_run_whose_gates_do_not_hold_fails(capsys: pytest.CaptureFixture[str]) -> None:
