@@ -105,13 +105,13 @@ def _may_put_right(path: Path, hop: Hop, applied: Record, before: Sequence[Step]
     if not _only_moved(hop, applied, before) or all(step.hop.status == "intact" for step in before):
         return False
     leg = path.upstream.leg
-    return leg is None or any(record.held != "full" for record in (leg, before[-1].after, applied))
+    return leg is None or any(not record.every_row for record in (leg, before[-1].after, applied))
 
 
 def _only_moved(hop: Hop, applied: Record, before: Sequence[Step] = ()) -> bool:
     """Whether nothing but the order may be another; what was moved to where no report is held looks skipped."""
     kinds = {change.kind for change in hop.changes}
-    skipped = applied.lost or (applied.held != "full" and any(step.hop.status == "faulty" for step in before))
+    skipped = applied.lost or (not applied.every_row and any(step.hop.status == "faulty" for step in before))
     return bool(kinds & _MOVED or (kinds and skipped)) and not kinds - _MOVED - {"gap_or_late"}
 
 

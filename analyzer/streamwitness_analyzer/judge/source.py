@@ -117,7 +117,7 @@ def _undecodable(record: Record, odd: Sequence[_Odd]) -> Change | None:
     count = len(places) - (noise if isinstance(noise, int) else 0)
     if count <= 0 or (noise and not any(record.part(name) for name in _OF_THE_FORMAT)):
         return None
-    return _change("malformed", count, record.held == "full", (places[0], places[-1]), len(places), UNDECODABLE)
+    return _change("malformed", count, record.every_row, (places[0], places[-1]), len(places), UNDECODABLE)
 
 
 def _after_terminal(record: Record, odd: Sequence[_Odd]) -> Change | None:
@@ -127,7 +127,7 @@ def _after_terminal(record: Record, odd: Sequence[_Odd]) -> Change | None:
     again = any(parts & ROLE for _, parts, _ in late)
     if not places or again or record.told(PROVIDER_NAME) in (None, UNKNOWN_PROVIDER):
         return None
-    return _change("after_terminal", len(places), record.held == "full", (places[0], places[-1]), len(places), "")
+    return _change("after_terminal", len(places), record.every_row, (places[0], places[-1]), len(places), "")
 
 
 def _odd_rows(record: Record) -> Iterator[_Odd]:

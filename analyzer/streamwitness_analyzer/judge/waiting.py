@@ -153,7 +153,7 @@ def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure
     longest = max(ms for _, ms in held)
     held_for = f"held for {seconds(longest)}" if len(held) == 1 else f"the longest was held for {seconds(longest)}"
     note = f"{held_for}{'' if sure else _ON_THE_WAY}"
-    exact = before.held == after.held == "full"
+    exact = before.every_row and after.every_row
     change = Change(KIND, len(held), exact, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
     certain = sure and before.vouched and after.vouched
     blamed = suspects(before.point, after.point)

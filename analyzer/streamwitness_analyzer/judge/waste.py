@@ -60,7 +60,7 @@ def cost(exchange: Exchange, egress: Record | None) -> dict[str, int | None] | N
     if egress is None or egress.closing is None or egress.end != "disconnected" or egress.faulted:
         return None
     legs = exchange.at("ingress", egress.witness)
-    if not legs or any(leg.held != "full" for leg in legs):
+    if not legs or any(not leg.every_row for leg in legs):
         return None
     late = [row for leg in legs for row in _rows(leg) if row.at > egress.closing.end_ns]
     tokens = [told for leg in legs if isinstance(told := leg.told(USAGE_OUTPUT), int)]
@@ -78,7 +78,7 @@ def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
     if len(moments) < _READS or not _waited(leg, late):
         return None
     span = (wasted[0].position, wasted[-1].position)
-    whole = leg.held == "full" and len(wasted) == span[1] - span[0] + 1
+    whole = leg.every_row and len(wasted) == span[1] - span[0] + 1
     note = f"{sum(row.size for row in wasted)} bytes in {len(moments)} further reads"
     if isinstance(tokens := leg.told(USAGE_OUTPUT), int):
         note += f"; the answer cost {tokens} output tokens"

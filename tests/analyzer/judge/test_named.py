@@ -301,3 +301,12 @@ def test_another_order_is_the_reducers_or_that_of_who_sent_it_so_where_only_the_
     verdict = judge(path(None, None, ANSWER, PARSED, swapped(APPLIED, 9)), settled=True)
     found = [(f["kind"], f["suspects"], f["confidence"]) for f in verdict["findings"]]
     assert found == [("reorder", ["source", "gateway", "transport", "reducer"], "narrowed")]
+
+
+def test_reports_of_which_the_rows_were_cut_off_prove_nothing() -> None:
+    """Their counters are held: how many events were named, in order; not what became of each."""
+    handed = handed_on(ANSWER)
+    refused = [replace(event, result="duplicate") if n == 4 else event for n, event in enumerate(used(handed))]
+    blocks = path(ANSWER, ANSWER, ANSWER, handed, refused)
+    cut = [replace(block, rows=None) if block.point == "applied" else block for block in blocks]
+    assert judge(cut, settled=True)["integrity"] == "unproven"

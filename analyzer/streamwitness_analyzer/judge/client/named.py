@@ -151,7 +151,7 @@ def _choices(records: Sequence[Record]) -> int | None:
 def _as_handed(a: Record, b: Record, peer: bool) -> bool:
     """Healthy first: by its counters B names all of A once and in order, and its results are the ordinary one."""
     last = b.blocks[-1] if b.blocks else None
-    if last is None or not (peer and a.closed and b.closed and not b.lost):
+    if last is None or not (peer and a.closed and b.every_row):
         return False
     in_order = last.regressions == last.totals["gaps"] == 0 and last.max_after + 1 == a.events == b.events
     return in_order and all(

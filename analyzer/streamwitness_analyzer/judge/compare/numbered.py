@@ -21,7 +21,7 @@ from .edits import longest_rising, runs
 def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     """Rule 9: the hop by its numbers; None where they do not tell everything."""
     first = before.first_number
-    if first is None or before.held != "full" or after.held != "full":
+    if first is None or not before.every_row or not after.every_row:
         return None
     order = [number - first for number in _numbers(after)]
     if any(number not in (-1, first + i) for i, number in enumerate(_numbers(before))):

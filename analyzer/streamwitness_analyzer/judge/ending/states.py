@@ -163,7 +163,7 @@ def client_state(path: Path, *, settled: bool) -> str:
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
-    """An early end that only the parser tells: its own doing or the connection's, where the gateway had more to tell."""
+    """An early end that only the parser tells: its own doing or the connection's, if the gateway had more to tell."""
     unheard = {"complete": "missing" if settled else "waiting", "disconnected": "none"}
     return unheard.get(egress_state(path), "eof")
 

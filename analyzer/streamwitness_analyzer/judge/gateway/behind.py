@@ -40,7 +40,7 @@ def behind_the_end(legs: Sequence[Record], leg: Record, egress: Record) -> list[
         "duplicate": [row for row in late if row.position in again],
         "after_terminal": [row for row in fresh if row.content or row.parts & FINISH],
     }
-    return [_change(kind, rows, egress.held == "full") for kind, rows in told.items() if rows]
+    return [_change(kind, rows, egress.every_row) for kind, rows in told.items() if rows]
 
 
 def _ended(record: Record) -> bool:

@@ -225,7 +225,7 @@ def broken_events(legs: Sequence[Record], egress: Record) -> list[Change]:
     span = (places[0], places[-1])
     placed = len(places) == span[1] - span[0] + 1
     note = "it cannot be decoded"
-    return [Change("malformed", len(places), egress.held == "full", "after", span, span, placed, note=note)]
+    return [Change("malformed", len(places), egress.every_row, "after", span, span, placed, note=note)]
 
 
 def _framed_alike(legs: Sequence[Record], egress: Record) -> bool:

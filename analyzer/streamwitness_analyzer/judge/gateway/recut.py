@@ -45,7 +45,7 @@ def same_content(crossing: Crossing) -> Made | None:
     if _ended_too_early(crossing):
         late = behind_the_end((leg,), leg, egress)
         return Made(Hop("faulty", tuple(late)) if late else unproven(_EARLY), recut=True)
-    if may_go_on_behind_terminal(egress) and leg.held != "full":  # what stood behind the end upstream is lost
+    if may_go_on_behind_terminal(egress) and not leg.every_row:  # what stood behind the end upstream is lost
         return Made(unproven(_EARLY), recut=True)
     if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
         return Made(unproven("more events with a finish left than were read"), recut=True)
@@ -77,7 +77,7 @@ def _ended_too_early(crossing: Crossing) -> bool:
     leg, egress = crossing.leg, crossing.egress
     if not may_go_on_behind_terminal(egress) or may_go_on_behind_terminal(leg):
         return False
-    return egress.held == "full" or (crossing.verbatim.whole and egress.total("judged") < leg.total("judged"))
+    return egress.every_row or (crossing.verbatim.whole and egress.total("judged") < leg.total("judged"))
 
 
 def doubled_or_displaced(crossing: Crossing) -> bool:
@@ -98,7 +98,7 @@ def changed_turns(crossing: Crossing) -> bool:
     """
     before, after = crossing.before, crossing.after
     permuted = (before.n, before.s) == (after.n, after.s) and before.o != after.o
-    if permuted and (crossing.leg.held != "full" or crossing.egress.held != "full"):
+    if permuted and (not crossing.leg.every_row or not crossing.egress.every_row):
         return True
     displaced = any(change.kind == "reorder" for change in proper(crossing))
     return _finished_too_early(crossing) or (displaced and len(slots_of(crossing.leg)) > 1)

@@ -103,7 +103,7 @@ def _mostly_the_same(path: Path) -> bool:
 
 
 def _own(record: Record) -> list[str]:
-    if record.held == "full" and _columns(record):
+    if record.every_row and _columns(record):
         return ["o"] * record.events
     known = parts_of(record)
     return ["o" if position in known else "?" for position in range(record.events)]
@@ -116,7 +116,7 @@ def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
     for record in records:
         if grid.places[record.recorder] == known and "~" not in grid.rows[record.recorder]:
             continue  # the same events end alike
-        known = grid.places[record.recorder] if record.held == "full" else None
+        known = grid.places[record.recorder] if record.every_row else None
         last = last_with(record, FINISH | TERMINAL)
         column = grid.places[record.recorder][last] if last is not None else None
         columns |= set() if column is None else {column}

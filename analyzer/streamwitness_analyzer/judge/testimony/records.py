@@ -99,6 +99,12 @@ class Record:
         return "full" if self.closed and not self.lost else "partial"
 
     @property
+    def every_row(self) -> bool:
+        """Whether a row is held for each event that came, to the end."""
+        rows = all(block.rows_held or block.totals["events"] == block.position for block in self.blocks)
+        return self.held == "full" and rows
+
+    @property
     def first_number(self) -> int | None:
         """The number in the stream of the first event that left the gateway here; None where it numbered none."""
         if self.told(STAMPED) is None:
