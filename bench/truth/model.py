@@ -259,6 +259,7 @@ def _seen(rng: Random, start: list[Event], end: End, guilty: Sequence[Component]
     if end.error:
         ingress = [*ingress, Event(parts=ERROR)]
     egress = _cut(rng, damaged(rng, "gateway", ingress, count("gateway"), deeds), end, "egress", deeds)
+    egress = [replace(event) for event in egress]  # a copy is an event of its own (`missed`)
     wire = _cut(rng, damaged(rng, "transport", egress, count("transport"), deeds), end, "wire", deeds)
     parsed = damaged(rng, "parser", _delivered(wire), count("parser"), deeds)
     parsed = [replace(event, parts=event.parts & ~TERMINAL) for event in parsed]

@@ -183,7 +183,7 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
         Passage(
             "parser",
             tuple(told_by(out, read, done=False)),
-            tuple(told_by(out, seen["parsed"], done=False)),
+            tuple(told_by(out, _due(out, seen["parsed"]), done=False)),
             stopped or end.error,
         ),
         Passage(

@@ -204,23 +204,31 @@ def score(trial: Trial, verdict: Mapping[str, Any], *, whole: bool) -> Score:
     out.exact = (sum(f["exact"] for f in counted), len(counted))
     if whole and not trial.deeds and not trial.notes & {*UNPROVABLE, "rewrites"} and not _kept_some(trial):
         out.intact = (verdict["integrity"] == "intact", 1)
-    _integrity(trial, verdict, to_blame, out, whole=whole)
-    _ended(trial, verdict["ending"], out)
+    if _every_exchange_left_something(trial, verdict):
+        _integrity(trial, verdict, to_blame, out, whole=whole)
+        _ended(trial, verdict["ending"], out)
     return out
+
+
+def _every_exchange_left_something(trial: Trial, verdict: Mapping[str, Any]) -> bool:
+    """Whether some record of each exchange is held: of one that left none nobody knows that it was."""
+    held = {point["exchange"] for point in verdict["points"] if point["held"] != "none"}
+    return held >= {block.exchange for block in trial.blocks}
 
 
 def _ended(trial: Trial, ending: Mapping[str, Any], out: Score) -> None:
     """Who is said to have ended it did so, whatever was lost of the records.
 
     That the source completed it accuses nobody; whether it did, its class tells. Nor is a client accused that waited
-    no longer, which is so in every stall.
+    no longer, which is so in every stall, or of which only the gateway tells that the connection to it ended.
     """
     if not trial.ended.ending:
         return
     told, by = str(ending["class"]), ending["by"]
     out.ending = (told if told in trial.ended.ending else sorted(trial.ended.ending)[0], told)
     waited = told == "client_timeout" and trial.ended.ending & {"stalled", "stalled_before_first"}
-    if by in (trial.ended.by, None) or (told == "completed" and by == "source") or waited:
+    gone = told in ("client_gone", "client_vanished") and "network_lost" in trial.ended.ending
+    if by in (trial.ended.by, None) or (told == "completed" and by == "source") or waited or gone:
         return
     out.wrong.append(f"ended by {by} ({told}), really by {trial.ended.by} ({out.ending[0]})")
 

@@ -10,7 +10,18 @@ import pytest
 from streamwitness.blocks import Block
 from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, FINISHED, LEG, Event, How, answer, handed_on, path, used
+from tests.analyzer.judge.build import (
+    DELIVERED_BY_SDK,
+    FINISHED,
+    LEG,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    recorder_id,
+    used,
+)
 
 ANSWER = answer(range(1, 13))
 DONE = Event(parts=TERMINAL)
@@ -167,3 +178,20 @@ def test_an_early_end_that_only_the_parser_tells_is_nobodys(lost: tuple[str, ...
     blocks = path(ANSWER, ANSWER, ANSWER[:7], handed, used(handed))
     told = judge([b for b in blocks if b.point not in lost], settled=True)["ending"]
     assert (told["class"], told["by"]) == (ending, None if lost else "transport")
+
+
+def test_an_application_that_raised_at_a_broken_body_is_not_to_blame() -> None:
+    """The parser tells how the body ended, though the record of what was received is lost."""
+    handed = handed_on(ANSWER)[:6]
+    ends = {"parsed": How("parsed", end="protocol_error"), "applied": How("applied", end="raised", of="parsed")}
+    blocks = path(ANSWER, ANSWER, None, handed, used(handed), **ends)
+    told = judge(blocks, settled=True)["ending"]
+    assert (told["class"], told["by"]) == ("network_lost", "transport")
+
+
+def test_an_attempt_that_broke_ended_nothing_where_another_one_is_lost() -> None:
+    """The answer lists a second response, whose record never came: it may have been whole."""
+    legs = (recorder_id("ingress", 0, "a"), recorder_id("ingress", 1, "a"))
+    ingress, egress = How("ingress", leg=0, end="reset"), How("egress", legs=legs)
+    blocks = path(ANSWER[:4], ANSWER[:9], None, ingress=ingress, egress=egress)
+    assert judge(blocks, settled=True)["ending"]["by"] is None

@@ -52,6 +52,8 @@ def ingress_state(path: Path) -> str:
     if leg is None or leg.closing is None:
         return "none"
     state, egress = _upstream(leg), egress_state(path)
+    if state != "complete" and _another_answered(path):
+        return "none"
     related = hop is not None and (hop.status != "unproven" or hop.reason in OWN_ENDS)
     related = related or (hop is not None and hop.reason == IN_PASSING and egress in _ITS_OWN_FAILURES)
     made_up = hop is not None and hop.status == "faulty"
@@ -75,9 +77,17 @@ def _begins_as(path: Path, leg: Record) -> bool:
 
 def _every_upstream_seen(path: Path) -> bool:
     """Whether the records of all that the gateway read for this answer are held."""
+    return bool(_listed(path)) and not _another_answered(path)
+
+
+def _another_answered(path: Path) -> bool:
+    """Whether the answer lists an upstream response of which no end is held: it may be the one that ended it."""
+    return not {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= _listed(path)
+
+
+def _listed(path: Path) -> frozenset[str]:
     egress = path.record("egress")
-    listed = egress.closing.legs if egress is not None and egress.closing is not None else ()
-    return bool(listed) and {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= set(listed)
+    return frozenset(egress.closing.legs if egress is not None and egress.closing is not None else ())
 
 
 def _upstream(leg: Record) -> str:
@@ -218,6 +228,8 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
     ends = {name: r.end for name, r in told if r is not None and (r.end == "raised" or not _unsure(r))}
     if wire is not None and wire.end in _OF_THE_BODY and not arrived and "wire" in ends:
         return _CLIENT_STATE[wire.end]
+    if ends.get("parsed") in _BROKEN and not ends.get("wire") and not arrived:
+        return _CLIENT_STATE[str(ends["parsed"])]
     if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
         return "parser" if ends.get("wire") else "parser_unseen"  # an error or a broken body makes it raise, too
     if ends.get("applied") == "raised":
