@@ -196,3 +196,20 @@ def test_importing_is_cheap(code: str) -> None:
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
     assert [name for name in HEAVY if name in loaded] == []
+
+
+JUDGE = "streamwitness_analyzer.judge."
+STOREYS = (
+    {"testimony"}, {"compare"}, {"gateway", "client"}, {"attribute"}, {"path", "waiting"},
+    {"source", "refused", "waste", "ending"}, {"hops", "together"}, {"telling"}, {"verdict"},
+)  # fmt: skip
+"""The rooms and files of the judge, in the order in which data goes through them."""
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith(JUDGE)])
+def test_data_goes_one_way_through_the_judge(module: str) -> None:
+    """Each room imports only what stands before it, and itself."""
+    storey = {room: place for place, rooms in enumerate(STOREYS) for room in rooms}
+    here = module.removeprefix(JUDGE).split(".")[0]
+    used = {name.removeprefix(JUDGE).split(".")[0] for name in imports(module) if name.startswith(JUDGE)} - {here}
+    assert [room for room in used if storey[room] >= storey[here]] == []
