@@ -244,6 +244,8 @@ def _told_otherwise(
     for finding in findings:
         guilty_ones = to_blame & set(finding["suspects"])
         true = _kinds(trial, guilty_ones)
+        if finding["proof"]["case"] == "by_itself" and true & LOST:  # without its beginning a part is unreadable
+            true |= {"malformed"}
         if "mismatch" in true and (finding["proof"]["case"] == "by_content" or "gateway" in guilty_ones <= joins):
             true |= {"altered"}
         if guilty_ones and finding["kind"] not in true:
@@ -378,7 +380,7 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
     told = [f for f in findings if f["suspects"] == [passage.component] and f["kind"] not in _TIMES]
     if passage.stopped:
         if whole:  # else what is told to be late may have come behind the last row that is held
-            _bounded(passage, told, out)
+            _bounded(trial, passage, told, out)
         return
     if any(f["proof"]["case"] in ("envelope", "by_rows") for f in told):
         return
@@ -396,12 +398,13 @@ def _counted(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
             out.wrong.append(f"{passage.component}: exactly {count} told, {real} real")
 
 
-def _bounded(passage: Passage, told: Sequence[Mapping[str, Any]], out: Score) -> None:
-    """Of what had to come before its reader stopped, no more is told lost or late than is missing."""
+def _bounded(trial: Trial, passage: Passage, told: Sequence[Mapping[str, Any]], out: Score) -> None:
+    """Of what had to come before its reader stopped, no more is told lost than is missing; what was moved came late."""
     if passage.due is None:
         return
+    late = any(deed.act == "move" and deed.component == passage.component for deed in trial.deeds)
     missing = Counter(passage.before[: passage.due]) - Counter(passage.after)
-    count = sum(f["count"] for f in told if f["kind"] in LOST)
+    count = sum(f["count"] for f in told if f["kind"] in LOST and not (late and f["kind"] == "gap_or_late"))
     if count > missing.total():
         out.wrong.append(f"{passage.component}: {count} told, {missing.total()} were due and did not come")
 
@@ -432,6 +435,8 @@ def _covered(trial: Trial, passage: Passage, findings: Sequence[Mapping[str, Any
     """
     if passage.stopped or passage.lost is None or Difference.of(passage).moved:
         return
+    if [token for at, token in enumerate(passage.before) if at not in passage.lost] != [*passage.after]:
+        return  # of several deeds a shorter explanation is told
     told = [f for f in findings if f["suspects"] == [passage.component] and f["exact"]]
     for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:
         out.sure = (out.sure[0] + passage.lost.issuperset(range(low, high + 1)), out.sure[1] + 1)

@@ -120,6 +120,7 @@ def _unique_neighbours(a: View, b: View) -> int:
 
 
 def _long_run(a: View, b: View) -> int:
+    """Up to the first event of a run that is too long to be there by chance; what follows may be a copy that fits."""
     share = sum(k * k for k in Counter(a.values).values()) / a.n / a.n
     if share >= 1:
         return 0
@@ -131,7 +132,7 @@ def _long_run(a: View, b: View) -> int:
         ends.setdefault(_shifted(a, i, length), []).append(i + length)
     for j in range(b.n - length, -1, -1):
         if b.known(j, j + length) and len(found := ends.get(_shifted(b, j, length, a.n), [])) == 1:
-            return found[0]
+            return found[0] - length + 1
     return 0
 
 

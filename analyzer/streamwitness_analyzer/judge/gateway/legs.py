@@ -81,6 +81,9 @@ def passed_on(crossing: Crossing) -> bool:
 
 def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault of the leg that feeds the answer."""
+    moved = {value for change in hop.changes if change.kind == "reorder" for value, _ in change.values}
+    if any(moved & set(other.values) for other in others):
+        return True  # an end of another attempt, which is written alike, may stand there
     new = _NEW if crossing.leg.complete else _NEW | {"duplicate"}
     return any(_explains(other, hop, new) for other in others if not shows_nothing_of(other, crossing))
 
