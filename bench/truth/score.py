@@ -216,6 +216,10 @@ def _every_exchange_left_something(trial: Trial, verdict: Mapping[str, Any]) -> 
     return held >= {block.exchange for block in trial.blocks}
 
 
+_NOT_BY_THE_CLIENT: Final = frozenset(("network_lost", "stalled", "stalled_before_first"))
+"""Endings that look, to a gateway alone, as if its client had gone."""
+
+
 def _ended(trial: Trial, ending: Mapping[str, Any], out: Score) -> None:
     """Who is said to have ended it did so, whatever was lost of the records.
 
@@ -227,7 +231,7 @@ def _ended(trial: Trial, ending: Mapping[str, Any], out: Score) -> None:
     told, by = str(ending["class"]), ending["by"]
     out.ending = (told if told in trial.ended.ending else sorted(trial.ended.ending)[0], told)
     waited = told == "client_timeout" and trial.ended.ending & {"stalled", "stalled_before_first"}
-    gone = told in ("client_gone", "client_vanished") and "network_lost" in trial.ended.ending
+    gone = told in ("client_gone", "client_vanished") and trial.ended.ending & _NOT_BY_THE_CLIENT
     if by in (trial.ended.by, None) or (told == "completed" and by == "source") or waited or gone:
         return
     out.wrong.append(f"ended by {by} ({told}), really by {trial.ended.by} ({out.ending[0]})")

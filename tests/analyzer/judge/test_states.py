@@ -195,3 +195,10 @@ def test_an_attempt_that_broke_ended_nothing_where_another_one_is_lost() -> None
     ingress, egress = How("ingress", leg=0, end="reset"), How("egress", legs=legs)
     blocks = path(ANSWER[:4], ANSWER[:9], None, ingress=ingress, egress=egress)
     assert judge(blocks, settled=True)["ending"]["by"] is None
+
+
+def test_an_attempt_that_broke_ended_nothing_where_the_answers_own_end_is_not_held() -> None:
+    """Its closing block would list the attempts; another one may have answered."""
+    broken, cut = How("ingress", leg=0, end="reset"), [7]
+    blocks = broken.blocks(ANSWER[:4]) + How("egress").blocks(ANSWER[:9], cut)[:1]
+    assert judge(blocks, settled=True)["ending"]["by"] is None

@@ -101,7 +101,7 @@ def _under_way_ms(egress: Record, wire: Record) -> int:
 def _heard_of_the_end_long_before(egress: Record, wire: Record) -> bool:
     """Whether the gateway had ended, or had seen the connection die, long before the client gave up."""
     told = egress.closing.end_detail if egress.closing is not None else ""
-    if egress.end not in ("eof", "disconnected") or told == _CONTINUED:
+    if egress.end not in ("eof", "disconnected") or told == _CONTINUED or moment(egress)["silent_ms"] is None:
         return False
     return min(silent_ms(wire) - silent_ms(egress), waiting_ms(wire)) >= BUDGET_MS
 

@@ -81,7 +81,10 @@ def _every_upstream_seen(path: Path) -> bool:
 
 
 def _another_answered(path: Path) -> bool:
-    """Whether the answer lists an upstream response of which no end is held: it may be the one that ended it."""
+    """Whether there may be an upstream response of which no end is held: it may be the one that ended the answer."""
+    egress = path.record("egress")
+    if egress is None or egress.closing is None:
+        return "egress" in path.exchange.expected
     return not {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= _listed(path)
 
 
