@@ -141,7 +141,7 @@ def _fails_closed(rng: Random) -> _Course:
     course = _Course(rng, _texts(rng))
     course.lose(1)
     rows = used(handed_on(course.wire or course.start))
-    at, why = rng.randint(0, len(rows) - 1), rng.choice(("gap", "duplicate", "reordered"))
+    at, why = rng.randint(0, max(0, len(rows) - 1)), rng.choice(("gap", "duplicate", "reordered"))
     if course.passages[0].visible:
         course.applied = [*rows[:at], *(replace(row, result=why) for row in rows[at:])]
     return course
