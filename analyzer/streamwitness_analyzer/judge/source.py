@@ -39,7 +39,7 @@ from .attribute import Fault, within
 from .compare.change import Change, Proof, Span
 from .gateway.legs import related
 from .path import Path
-from .testimony.parts import misframed
+from .testimony.parts import is_count, misframed
 from .testimony.records import Record
 from .testimony.view import View
 
@@ -153,14 +153,10 @@ def _told(record: Record) -> Iterator[Change]:
     told = record.told(UPSTREAM_FAULTS) if record.closed else None
     for entry in told[:_MOST] if isinstance(told, (list, tuple)) else ():
         kind, *numbers = str(entry).replace("+ ", " ", 1).split(" ")
-        if kind in _NOTES and len(numbers) == 3 and all(_is_count(number) for number in numbers):
+        if kind in _NOTES and len(numbers) == 3 and all(is_count(number) for number in numbers):
             count, first, last = (int(number) for number in numbers)
             if count and first <= last < record.events:
                 yield _change(kind, count, "+ " not in entry, (first, last), 0, _NOTES[kind])
-
-
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 16
 
 
 def _change(kind: str, count: int, exact: bool, span: Span, rows: int, note: str) -> Change:

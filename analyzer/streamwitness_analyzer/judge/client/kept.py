@@ -16,7 +16,14 @@ from typing import Final
 
 from streamwitness.semconv import PART, TEXT
 from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, Span
-from streamwitness_analyzer.judge.testimony.parts import all_slots, first_difference, parts_of, slots_of, unread
+from streamwitness_analyzer.judge.testimony.parts import (
+    all_slots,
+    first_difference,
+    kind_of_slot,
+    parts_of,
+    slots_of,
+    unread,
+)
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -88,9 +95,9 @@ def _comparable(given: _Told, kept: _Told, a: Record) -> list[str]:
     otherwise.
     """
     had, has = _grouped(given), _grouped(kept)
-    once = a.part("tool_start") == sum(1 for slot in given if _kind(slot) == "tool")
+    once = a.part("tool_start") == sum(1 for slot in given if kind_of_slot(slot) == "tool")
     alike = [slot for group, slots in has.items() if slots == had.get(group) for slot in slots]
-    return sorted(slot for slot in alike if _kind(slot) in _KINDS and (_kind(slot) != "tool" or once))
+    return sorted(slot for slot in alike if kind_of_slot(slot) in _KINDS and (kind_of_slot(slot) != "tool" or once))
 
 
 def _grouped(told: _Told) -> dict[str, set[str]]:
@@ -100,10 +107,6 @@ def _grouped(told: _Told) -> dict[str, set[str]]:
     return groups
 
 
-def _kind(slot: str) -> str:
-    return slot.partition("/")[2].partition("/")[0]
-
-
 def _took_all(named: Named, a: Record, b: Record, slots: Iterable[str]) -> bool:
     """Whether it took up, once and in order, every event that carries these texts."""
     if not named.orderly or named.rejected:
@@ -111,7 +114,7 @@ def _took_all(named: Named, a: Record, b: Record, slots: Iterable[str]) -> bool:
     if named.used == a.events and not named.ignored:
         return True
     view = View(a, "semantic")
-    wanted = sum(PART[name] for slot in slots for name in _PARTS[_kind(slot)])
+    wanted = sum(PART[name] for slot in slots for name in _PARTS[kind_of_slot(slot)])
     masks, results = parts_of(a), read(b).results
     due = [position for position in carrying(view) if masks.get(position, 0) & wanted]
     return view.whole and all(results.get(position, [""])[-1] in _TAKEN for position in due)
@@ -133,7 +136,7 @@ def _where(a: Record, b: Record, different: Collection[str]) -> tuple[Span, Span
     """Events of A that carry what differs, by the marks of both texts, and all that carry output."""
     content = carrying(View(a, "semantic"))
     every = (min(content), max(content)) if content else (0, max(0, a.events - 1))
-    texts = [slot for slot in slots_of(a) if _kind(slot) == "text"]
+    texts = [slot for slot in slots_of(a) if kind_of_slot(slot) == "text"]
     marked = first_difference(a, b) if list(different) == texts == [PRIMARY] else None
     return (marked and _within(a, marked, content)) or every, every
 

@@ -12,12 +12,12 @@ declaration excuses events that are only doubled or displaced, nor what `envelop
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import EDITED, EDITS
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop
+from streamwitness_analyzer.judge.compare.edits import longest_rising
 
 from .crossing import Crossing, Edited, Made, unproven
 from .envelope import OWN_ENDS, is_envelope, own_word, proper
@@ -52,16 +52,9 @@ def sifted(crossing: Crossing) -> bool:
     here, there = crossing.after.counts, crossing.before.counts
     once = {v: i for i, v in enumerate(crossing.before.values) if v is not None and there[v] == 1 == here[v]}
     order = [once[v] for v in crossing.after.values if v is not None and v in once]
-    return len(order) >= max(_ENOUGH, crossing.after.n / 2) and len(order) - _in_order(order) <= _ASTRAY * len(order)
-
-
-def _in_order(places: Sequence[int]) -> int:
-    """Length of the longest part of it that rises."""
-    ends: list[int] = []
-    for place in places:
-        at = bisect_left(ends, place)
-        ends[at : at + 1] = [place]
-    return len(ends)
+    return len(order) >= max(_ENOUGH, crossing.after.n / 2) and len(order) - len(
+        longest_rising(order)
+    ) <= _ASTRAY * len(order)
 
 
 def filtered(crossing: Crossing) -> Made | None:

@@ -17,7 +17,7 @@ from typing import Final
 
 from streamwitness.semconv import FINISH, OTHER, ROLE, TOOL_ARGS, TOOL_START, USAGE
 from streamwitness_analyzer.judge.compare.change import Change
-from streamwitness_analyzer.judge.testimony.parts import all_slots, parts_of, slots_of
+from streamwitness_analyzer.judge.testimony.parts import all_slots, kind_of_slot, parts_of, slots_of
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -38,7 +38,7 @@ _BESIDE: Final = FINISH | ROLE | USAGE | OTHER
 def excuse(crossing: Crossing) -> str:
     """Why the changes may be none of what is said; "" where they are."""
     leg, egress = crossing.leg, crossing.egress
-    if any(_kind(slot).startswith("snapshot") for slot in slots_of(leg)):
+    if any(kind_of_slot(slot).startswith("snapshot") for slot in slots_of(leg)):
         return REPEATED if not crossing.verbatim.whole or _same_end(leg, egress) else ""
     if not (leg.part("tool_start") or egress.part("tool_start")):
         return ""
@@ -46,7 +46,7 @@ def excuse(crossing: Crossing) -> str:
     if not (crossing.peer and all_slots(leg) and all_slots(egress)):
         return CALLS if rewritten and all(_only_calls(change, leg, egress) for change in crossing.hop.changes) else ""
     different = _different(leg, egress)
-    if not different or any(_kind(slot) != "tool" for slot in different):
+    if not different or any(kind_of_slot(slot) != "tool" for slot in different):
         return ""
     hollow = _hollow(leg) | _hollow(egress)
     filled = all(abs(had - has) == _HOLLOW and min(had, has) in hollow for had, has in different.values())
@@ -73,7 +73,7 @@ def _calls(record: Record, rows: Sequence[Row]) -> list[list[Row]]:
             calls.append([])
         if calls and row.parts & _OF_CALLS:
             calls[-1].append(row)
-    told = sorted(size for slot, (_, size) in slots_of(record).items() if _kind(slot) == "tool")
+    told = sorted(size for slot, (_, size) in slots_of(record).items() if kind_of_slot(slot) == "tool")
     return calls if told == sorted(sum(row.content for row in call) for call in calls) else []
 
 
@@ -115,10 +115,6 @@ def _hollow(record: Record) -> set[int]:
         value for position, value in rows if position is not None and parts.get(position, 0) & _OF_CALLS == TOOL_START
     )
     return {view.content.get(value or 0, 0) for value in begun}
-
-
-def _kind(slot: str) -> str:
-    return slot.partition("/")[2].partition("/")[0]
 
 
 def _only_calls(change: Change, leg: Record, egress: Record) -> bool:

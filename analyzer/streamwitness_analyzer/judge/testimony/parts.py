@@ -183,16 +183,22 @@ def _unnumbered(entry: str) -> str:
 
 def _is_of_call(told: str) -> bool:
     """Whether it begins with a slot (`choice/kind/ordinal`) of a call."""
-    return told.partition(" ")[0].partition("/")[2].partition("/")[0] in ("tool", "snapshot_tool")
+    return kind_of_slot(told.partition(" ")[0]) in ("tool", "snapshot_tool")
 
 
 def slots_of(record: Record) -> dict[str, tuple[str, int]]:
     """Slot → digest and bytes of its whole content, as the closing block lists them; what is no such entry is none."""
     told = (entry.split(" ") for entry in (record.closing.slot_digests if record.closing else ()))
-    return {entry[0]: (entry[1], int(entry[2])) for entry in told if len(entry) == 3 and _is_size(entry[2])}
+    return {entry[0]: (entry[1], int(entry[2])) for entry in told if len(entry) == 3 and is_count(entry[2])}
 
 
-def _is_size(text: str) -> bool:
+def kind_of_slot(slot: str) -> str:
+    """What kind of output a slot holds, of `choice/kind/number`."""
+    return slot.partition("/")[2].partition("/")[0]
+
+
+def is_count(text: str) -> bool:
+    """Whether it is a number as we write one, and none that takes long to read."""
     return text.isascii() and text.isdigit() and len(text) < 16
 
 
