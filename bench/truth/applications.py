@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import ALL_PARTS, ERROR, MISSING, PENDING_BYTES, REASONING, TERMINAL, TEXT, Point
-from tests.analyzer.judge.build import (
+
+from .build import (
     CONTENT_BYTES,
     DELIVERED_BY_SDK,
     FINISHED,
@@ -25,7 +26,6 @@ from tests.analyzer.judge.build import (
     used,
     usual,
 )
-
 from .labels import Deed, Ended, Passage, Trial
 from .model import damaged, in_bytes, said, words
 from .partial import digest_of, joined

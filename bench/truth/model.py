@@ -1,6 +1,6 @@
 """Streams without sockets: a model of the path that makes random answers, faults and stops, and notes what it did.
 
-Blocks are made from lists of events (tests/analyzer/judge/build.py), so that hundreds of thousands of streams can be
+Blocks are made from lists of events (bench/truth/build.py), so that hundreds of thousands of streams can be
 judged; `sockets/` has the same over real connections, bytes and recorders.
 """
 
@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL, Component, Point
-from tests.analyzer.judge.build import (
+
+from .build import (
     DELIVERED_BY_SDK,
     LEG,
     Event,
@@ -24,7 +25,6 @@ from tests.analyzer.judge.build import (
     random_cuts,
     used,
 )
-
 from .labels import Deed, Ended, Passage, Trial
 
 ALPHABETS: Final = (1, 2, 3, 5, 20, 200, 0)

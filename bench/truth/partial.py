@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL
-from tests.analyzer.judge.build import LEG, Event, How, answer, path, random_cuts, recorder_id
 
+from .build import LEG, Event, How, answer, path, random_cuts, recorder_id
 from .labels import Deed, Ended, Passage, Trial
 from .model import ID, damaged, in_bytes, missed, reached, said, whole, words
 

@@ -14,8 +14,8 @@ from typing import Final
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import POINTS, Point
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, Event, How, answer, handed_on, path, random_cuts, used
 
+from .build import DELIVERED_BY_SDK, Event, How, answer, handed_on, path, random_cuts, used
 from .labels import Deed, Ended, Passage, Trial
 from .model import damaged, in_bytes, said, words
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, summary, used
 from streamwitness.blocks import Block
 from streamwitness.semconv import Point
 from streamwitness_analyzer import judge
@@ -22,7 +23,6 @@ from streamwitness_analyzer.settle import Life, Patience
 from streamwitness_analyzer.steps import Steps
 from streamwitness_analyzer.store import Received, Store, queries
 from streamwitness_analyzer.store.schema import streams, verdicts
-from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, path, summary, used
 from tests.analyzer.judge.test_together import ANSWER as CHUNKS
 from tests.analyzer.kit import SECOND, START
 from tests.cases.parsers import proper

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.truth.build import answer, path
 from streamwitness_analyzer.documents import unjudged
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import answer, path
 
 
 def test_it_has_the_shape_of_a_verdict() -> None:

@@ -1,6 +1,6 @@
 """An example of each finding, as `streamwitness show` prints it: small streams with one fault, really judged.
 
-docs/verdict.md shows them. The blocks are what hooks would send (tests/analyzer/judge/build.py). tests/test_docs.py
+docs/verdict.md shows them. The blocks are what hooks would send (bench/truth/build.py). tests/test_docs.py
 demands an example for every kind that can be concluded.
 """
 
@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from bench.truth.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import FOREIGN, MALFORMED, PROVIDER_NAME
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
-from tests.analyzer.judge.build import DELIVERED_BY_SDK, LEG, Event, How, answer, handed_on, path, used
 from tests.analyzer.judge.timed import Timed, stream
 
 ANSWER: Final = answer(range(1, 9))

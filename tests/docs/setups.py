@@ -1,6 +1,6 @@
 """What a partial installation can know: each fault of a table, seen by each setup, judged by the real judge.
 
-The blocks are those that hooks would send (tests/analyzer/judge/build.py). README.md and docs/design.md tell the
+The blocks are those that hooks would send (bench/truth/build.py). README.md and docs/design.md tell the
 result in words and as a table; tests/test_docs.py holds them to it.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from bench.truth.build import LEG, Event, How, answer, handed_on, used
 from streamwitness.semconv import ALL_PARTS, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, used
 
 Seen = tuple[Sequence[Event], str]
 """What a point saw, and how it ended there."""

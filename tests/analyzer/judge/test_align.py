@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import Event
 from streamwitness_analyzer.judge.compare import align
 from streamwitness_analyzer.judge.compare.align import compare
 from streamwitness_analyzer.judge.compare.change import Hop
-from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import view
 
 WORDS = list(range(1, 41))

@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.blocks import Block
-from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, POINTS, Point
-from streamwitness_analyzer.judge import judge
-from streamwitness_analyzer.judge.attribute import suspects
-from tests.analyzer.judge.build import (
+from bench.truth.build import (
     DELIVERED_BY_SDK,
     FINISHED,
     Event,
@@ -23,6 +19,10 @@ from tests.analyzer.judge.build import (
     used,
     usual,
 )
+from streamwitness.blocks import Block
+from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, POINTS, Point
+from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.attribute import suspects
 
 ANSWER = answer(range(1, 21))
 LOST = [*ANSWER[:12], *ANSWER[13:]]

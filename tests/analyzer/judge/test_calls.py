@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import ALL_PARTS, LEG, Event, How, handed_on, path, used
 from streamwitness.semconv import FINISH, ROLE, TERMINAL, TOOL_ARGS, TOOL_START
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import ALL_PARTS, LEG, Event, How, handed_on, path, used
 
 CALLS = [
     Event(parts=ROLE),

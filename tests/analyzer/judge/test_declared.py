@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import FINISHED, LEG, Event, How, answer, path, random_cuts
 from bench.truth.loss import LOSSES, with_summaries
 from bench.truth.model import words
 from streamwitness.semconv import EDITED, ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, ROLE, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge import chat
-from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, random_cuts
 
 ANSWER = answer(range(1, 21))
 READ = How("ingress", leg=0)

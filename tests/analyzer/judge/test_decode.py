@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import Event
 from bench.truth.model import damaged
 from streamwitness.sums import P, mix
 from streamwitness_analyzer.judge.compare import decode as module
 from streamwitness_analyzer.judge.compare.decode import COMBINATIONS, SHAPES, TRIES, decode
-from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import digests, view
 
 WORDS = list(range(1, 31))

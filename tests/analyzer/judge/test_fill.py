@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
+from bench.truth.build import Event
 from bench.truth.model import damaged
 from streamwitness_analyzer.judge.compare.align import equal_prefix, window
 from streamwitness_analyzer.judge.compare.fill import filled
 from streamwitness_analyzer.judge.testimony.view import View
-from tests.analyzer.judge.build import Event
 from tests.analyzer.judge.views import digests, view
 
 WORDS = list(range(1, 41))

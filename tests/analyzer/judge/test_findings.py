@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.semconv import PROVIDER_NAME, TERMINAL, USAGE
-from streamwitness_analyzer.judge import judge
-from streamwitness_analyzer.judge.compare.change import CASES
-from tests.analyzer.judge.build import (
+from bench.truth.build import (
     FINISHED,
     LEG,
     Event,
@@ -23,6 +20,9 @@ from tests.analyzer.judge.build import (
     used,
     usual,
 )
+from streamwitness.semconv import PROVIDER_NAME, TERMINAL, USAGE
+from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.compare.change import CASES
 from tests.analyzer.judge.test_hops import hop, without
 
 WORDS = answer(range(1, 31))

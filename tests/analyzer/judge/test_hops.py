@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import Event, How, answer, summary
 from streamwitness.blocks import Block
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, How, answer, summary
 
 WORDS = answer(range(1, 31))
 EQUAL = answer([7] * 10)

@@ -7,6 +7,18 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import (
+    DELIVERED_BY_SDK,
+    FINISHED,
+    LEG,
+    Event,
+    How,
+    answer,
+    handed_on,
+    path,
+    recorder_id,
+    used,
+)
 from streamwitness.semconv import (
     ERROR,
     FINISH,
@@ -19,18 +31,6 @@ from streamwitness.semconv import (
     TEXT,
 )
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import (
-    DELIVERED_BY_SDK,
-    FINISHED,
-    LEG,
-    Event,
-    How,
-    answer,
-    handed_on,
-    path,
-    recorder_id,
-    used,
-)
 
 ANSWER = answer(range(1, 21))
 DONE, ERROR_EVENT = Event(parts=TERMINAL), Event(parts=ERROR)

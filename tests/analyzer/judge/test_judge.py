@@ -8,10 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, TERMINAL, USAGE
-from streamwitness_analyzer.judge import JUDGE_VERSION, judge
-from tests.analyzer.judge.build import (
+from bench.truth.build import (
     DELIVERED_BY_SDK,
     LEG,
     STREAM,
@@ -24,6 +21,9 @@ from tests.analyzer.judge.build import (
     used,
     usual,
 )
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, TERMINAL, USAGE
+from streamwitness_analyzer.judge import JUDGE_VERSION, judge
 
 ANSWER = answer(range(1, 13))
 CUT = ANSWER[:9]

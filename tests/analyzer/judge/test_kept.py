@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import Event, How, answer, handed_on, path, summary, used
 from streamwitness.semconv import MISSING, REASONING, TEXT, TOOL_ARGS, TOOL_START
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 21))
 PARSED = handed_on(ANSWER)

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
+from bench.truth.build import Event, answer
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, answer
 from tests.analyzer.judge.test_upstream import ANSWER, FIRST, SECOND, attempts, gateway
 
 THIN: Final = "too little of this upstream response came in one run to be sure that the answer is made of it"

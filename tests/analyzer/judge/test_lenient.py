@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import ALL_PARTS, Event, How, answer, handed_on, path
 from streamwitness.client.applying import Applied
 from streamwitness.semconv import MALFORMED, TERMINAL, TEXT
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import ALL_PARTS, Event, How, answer, handed_on, path
 from tests.cases.parsers import proper
 from tests.cases.pipeline import Play, Stream
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import How, answer, path
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import FIRST_EVENT_MS, OBSERVER_FAULT, PENDING_BYTES
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import How, answer, path
 
 MS = 1_000_000
 START = 1_700_000_000_000 * MS

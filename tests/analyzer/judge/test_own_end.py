@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bench.truth.build import FINISHED, LEG, Event, How, path
 from streamwitness.semconv import FINISH, TERMINAL
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import FINISHED, LEG, Event, How, path
 from tests.analyzer.judge.test_upstream import ANSWER, gateway
 
 

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, summary, used
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import ROLES
 from streamwitness_analyzer.judge import all_closed, judge
 from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.judge.testimony.view import View
-from tests.analyzer.judge.build import LEG, Event, How, answer, handed_on, path, summary, used
 
 ANSWER = answer(range(1, 13))
 PARSED = handed_on(ANSWER)

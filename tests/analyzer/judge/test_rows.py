@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
+from bench.truth.build import Event, How, answer, handed_on, path, usual
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, TERMINAL, Point
 from streamwitness_analyzer.judge.ending.endings import CLIENT, EGRESS, INGRESS, ROWS, Row, ending_of
@@ -15,7 +16,6 @@ from streamwitness_analyzer.judge.hops import paths
 from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.vocabulary import ENDINGS
 from tests.analyzer.judge import test_stalls as stalls
-from tests.analyzer.judge.build import Event, How, answer, handed_on, path, usual
 from tests.analyzer.judge.timed import stream
 
 WHOLE: Final = answer(range(1, 6))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import Event, answer
 from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, LAST_WAIT_MS, READ_WAIT_MS
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, answer
 from tests.analyzer.judge.timed import Timed, stream
 
 ANSWER = answer(range(1, 9))

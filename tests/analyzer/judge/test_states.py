@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.blocks import Block
-from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
-from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import (
+from bench.truth.build import (
     DELIVERED_BY_SDK,
     FINISHED,
     LEG,
@@ -22,6 +19,9 @@ from tests.analyzer.judge.build import (
     recorder_id,
     used,
 )
+from streamwitness.blocks import Block
+from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
+from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 13))
 DONE = Event(parts=TERMINAL)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, FINISH, MALFORMED, RESPONSE_ID, ROLE, TERMINAL, TEXT, TOOL_ARGS
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 
 ANSWER = answer(range(1, 21))
 ERROR_EVENT = Event(parts=ERROR)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from bench.truth.build import answer
 from streamwitness.blocks import Block
 from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import answer
 from tests.analyzer.judge.timed import Timed, delays, stream
 
 ANSWER = answer(range(1, 9))

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from bench.truth.build import LEG, How, answer, path
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import CLOCK_STEP_MS, HOLD_TOTAL_MS, STAMPED
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import LEG, How, answer, path
 
 ANSWER = answer(range(1, 21))
 SENT = 9

@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from bench.truth.build import Event, How, path, usual
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import FIRST_EVENT_MS, LAST_WAIT_MS, PROGRESS_GAP_MS, Point
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.build import Event, How, path, usual
 
 AHEAD = {"wire": 5 * 3600.0, "parsed": 5 * 3600.0}
 """By how many seconds a process's clock is ahead of the gateway's."""

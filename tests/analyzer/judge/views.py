@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from bench.truth.build import Event, How
 from streamwitness.semconv import Point
 from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.judge.testimony.view import View
-from tests.analyzer.judge.build import Event, How
 
 
 def view(
