@@ -28,8 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     if options.only:
         return _show(options.only, options.loss)
-    if options.mutations:
-        return mutations.main(min(options.simulate, options.mutation_streams), options.first)
+    if options.mutations is not None:
+        most = min(options.simulate, options.mutation_streams)
+        return mutations.main(most, options.first, options.workers, options.mutations)
     found = Tally()
     if options.simulate:
         print(f"the model, seeds {options.first} to {options.first + options.simulate - 1}", file=sys.stderr)
@@ -56,7 +57,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
     add("--only", metavar="NAME", help="show one stream: a seed of the model, model/SORT/SEED, or a name as printed")
     add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
-    add("--mutations", action="store_true", help="switch each rule of the judge off: a gate or a figure must fall")
+    add("--mutations", nargs="?", const="", metavar="NAME", help="switch each rule of the judge off (or those in whose "
+        "names this occurs): a gate or a figure must fall")  # fmt: skip
     add("--mutation-streams", type=int, default=1_500, metavar="N", help="streams for each at most; default 1500")
     return parser.parse_args(arguments)
 

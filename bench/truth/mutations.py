@@ -7,10 +7,15 @@ Streams are tried one by one, until one shows it; which gate or figure it was is
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from itertools import islice
 from typing import Any, Final
 
@@ -28,37 +33,90 @@ _RANKS: Final = ("unknowable", "unknown", "suspected", "narrowed", "cleared", "f
 """What became of a component, the worse first."""
 
 
-def main(count: int, first: int) -> int:
-    """Try every rule on so many streams at most; 0 where the bench notices each that is switched off."""
-    every = mutations()
-    survived, by_gate = [], 0
-    for number, mutation in enumerate(every, start=1):
-        shown = missed_at(mutation, count, first)
-        what = f"{'caught' if shown else 'NOT CAUGHT':<10}  {mutation.rule}: {shown or 'nothing changes'}"
-        print(f"{number:>{len(str(len(every)))}}/{len(every)}  {what}", flush=True)
-        survived += [] if shown else [mutation.rule]
-        by_gate += _GATE in shown
-    caught = len(every) - len(survived)
-    print(f"{caught} of {len(every)} caught: {by_gate} by a gate that falls, {caught - by_gate} by a smaller figure")
+def main(count: int, first: int = 0, workers: int = 1, only: str = "") -> int:
+    """Try every rule with `only` in its name on so many streams at most; 0 where each is missed when it is off.
+
+    Raises SystemExit where no rule is called so.
+    """
+    every = chosen(only)
+    begun, caught, by_gate, survived = time.monotonic(), 0, 0, []
+    for number, told in enumerate(_tries(every, count, first, workers), start=1):
+        caught, by_gate = caught + bool(told.shown), by_gate + (_GATE in told.shown)
+        survived += [] if told.shown else [told.rule]
+        print(f"{number:>{len(str(len(every)))}}/{len(every)}  {told.line()}", flush=True)
+    minutes = (time.monotonic() - begun) / 60
+    print(
+        f"{caught} of {len(every)} caught in {minutes:.1f} minutes: {by_gate} by a gate that falls, "
+        f"{caught - by_gate} by a smaller figure"
+    )
     if survived:
-        text = f"{len(survived)} of {len(every)} rules could be taken away, and nothing here would notice"
-        print(text, file=sys.stderr)
+        text = f"{len(survived)} of {len(every)} rules could be taken away, and nothing here would notice:"
+        print("\n  ".join((text, *survived)), file=sys.stderr)
     return 1 if survived else 0
 
 
+def chosen(only: str = "") -> tuple[Mutation, ...]:
+    """The rules in whose names this occurs. Raises SystemExit where there is none."""
+    found = tuple(mutation for mutation in mutations() if only.lower() in mutation.rule.lower())
+    if not found:
+        raise SystemExit(f"no rule is called {only!r}; their names stand in bench/truth/rules.py")
+    return found
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one rule: `shown` is where it is missed first, and by what; "" where nothing shows it."""
+
+    rule: str
+    shown: str
+    verdicts: int
+    """How many were given without it."""
+    others: int
+    """How many of them read otherwise than with it."""
+
+    def line(self) -> str:
+        """As it is printed."""
+        if self.shown:
+            return f"caught      {self.rule}: {self.shown}"
+        read = f"{self.others} of {self.verdicts} verdicts read otherwise" if self.others else (
+            f"none of {self.verdicts} verdicts reads otherwise")  # fmt: skip
+        return f"NOT CAUGHT  {self.rule}: {read}, and none is wrong or says less"
+
+
+def _tries(every: Sequence[Mutation], count: int, first: int, workers: int) -> Iterator[Tried]:
+    jobs = [(mutation.rule, count, first) for mutation in every]
+    if workers < 2:
+        yield from map(_job, jobs)
+        return
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        yield from pool.imap(_job, jobs)
+
+
+def _job(job: tuple[str, int, int]) -> Tried:
+    rule, count, first = job
+    return tried(next(mutation for mutation in mutations() if mutation.rule == rule), count, first)
+
+
 def missed_at(mutation: Mutation, count: int, first: int = 0) -> str:
-    """The first stream that shows that the rule is missed, and by what; "" where none does.
+    """The first stream that shows that the rule is missed, and by what; "" where none does."""
+    return tried(mutation, count, first).shown
+
+
+def tried(mutation: Mutation, count: int, first: int = 0) -> Tried:
+    """Judge streams without the rule until one shows that it is missed.
 
     The streams are those of the mutation's sorts in turn, from a seed on, so many of them at most.
     """
-    for one, losses in _tried(mutation, count, first):
+    verdicts = others = 0
+    for one, losses in _streams(mutation, count, first):
         for loss in applicable(one, losses):
-            with_it = _score(one.name, loss)
+            with_it = _judged_with_it(one.name, loss)
             with without(mutation):
-                worse = less_worth(with_it, _judged(one, loss), loss)
-            if worse:
-                return f"{one.name}, loss: {loss}: {worse}"
-    return ""
+                now = _judged(one, loss)
+            verdicts, others = verdicts + 1, others + (now.verdict != with_it.verdict)
+            if worse := less_worth(with_it.score, now.score, loss):
+                return Tried(mutation.rule, f"{one.name}, loss: {loss}: {worse}", verdicts, others)
+    return Tried(mutation.rule, "", verdicts, others)
 
 
 def less_worth(before: Score, now: Score, loss: str) -> str:
@@ -105,16 +163,24 @@ def _right(score: Score) -> bool:
     return score.ending is not None and score.ending[0] == score.ending[1]
 
 
-def _judged(one: Trial, loss: str) -> Score:
+@dataclass(frozen=True)
+class _Judged:
+    score: Score
+    verdict: str
+    """What it says, in short."""
+
+
+def _judged(one: Trial, loss: str) -> _Judged:
     """A judge that cannot do without the rule raises, which is wrong of it."""
     try:
-        return verdict_on(one, loss)[1]
+        verdict, score = verdict_on(one, loss)
     except Exception as error:
-        return Score(wrong=[f"the judge raises {type(error).__name__}"])
+        return _Judged(Score(wrong=[f"the judge raises {type(error).__name__}"]), "")
+    return _Judged(score, sha256(json.dumps(verdict, sort_keys=True).encode()).hexdigest())
 
 
 @cache
-def _score(name: str, loss: str) -> Score:
+def _judged_with_it(name: str, loss: str) -> _Judged:
     return _judged(_stream(name), loss)
 
 
@@ -123,7 +189,7 @@ def _stream(name: str) -> Trial:
     return named(name)
 
 
-def _tried(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, Sequence[str]]]:
+def _streams(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, Sequence[str]]]:
     """The streams to try, and with which losses."""
     sorts = [sort for sort in mutation.sorts if sort in SORTS] or [*SORTS]
     names = (f"model/{sort}/{seed}" for seed in range(first, first + count) for sort in sorts)

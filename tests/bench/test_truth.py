@@ -17,7 +17,7 @@ from bench.truth import picture, report
 from bench.truth.gates import GATES, Gate, Tally, counts_against, gates
 from bench.truth.labels import ACTS, Deed, Passage, ambiguous, known_to_feed, lost_run, shared_bits
 from bench.truth.loss import LOSSES
-from bench.truth.mutations import missed_at, without
+from bench.truth.mutations import Tried, missed_at, without
 from bench.truth.rules import mutations
 from bench.truth.run import settled, some, tally, verdict_on
 from bench.truth.score import Score, score
@@ -326,12 +326,23 @@ def test_mutations_say_how_far_they_are_and_what_was_caught(
     """A number before each, and all of them at the end."""
     some_of_them = mutations()[:2]
     monkeypatch.setattr(switching, "mutations", lambda: some_of_them)
-    monkeypatch.setattr(switching, "missed_at", lambda one, *_: "a gate falls: it" if one is some_of_them[0] else "")
+    shown = {some_of_them[0].rule: "a gate falls: it"}
+    monkeypatch.setattr(switching, "tried", lambda one, *_: Tried(one.rule, shown.get(one.rule, ""), 7, 2))
     assert switching.main(1, 0) == 1
     first, second, total = capsys.readouterr().out.splitlines()
     assert first == f"1/2  caught      {some_of_them[0].rule}: a gate falls: it"
-    assert second == f"2/2  NOT CAUGHT  {some_of_them[1].rule}: nothing changes"
-    assert total == "1 of 2 caught: 1 by a gate that falls, 0 by a smaller figure"
+    told = "2 of 7 verdicts read otherwise, and none is wrong or says less"
+    assert second == f"2/2  NOT CAUGHT  {some_of_them[1].rule}: {told}"
+    assert re.fullmatch(r"1 of 2 caught in .+ minutes: 1 by a gate that falls, 0 by a smaller figure", total)
+
+
+def test_mutations_can_be_tried_one_by_one() -> None:
+    """By a part of a rule's name; where there is none, that is said instead of a traceback."""
+    assert [mutation.rule for mutation in switching.chosen("rule 1: EQUAL")] == [
+        "7.2 rule 1: equal counts and sums are intact"
+    ]
+    with pytest.raises(SystemExit, match="no rule is called 'rule 77'"):
+        switching.chosen("rule 77")
 
 
 def test_a_mutation_is_told_by_the_gate_that_falls_or_else_by_the_figure() -> None:
