@@ -137,7 +137,7 @@ def _more_wrong(before: Score, now: Score) -> str:
         return "a healthy stream with a finding"
     if now.ending is not None and _right(before) and not _right(now):
         return f"ended {now.ending[0]}, told {now.ending[1]}"
-    if now.sure[1] - now.sure[0] > before.sure[1] - before.sure[0]:
+    if now.rate("sure").missed > before.rate("sure").missed:
         return "a place told surely leaves out the one where it was done"
     return ""
 
@@ -151,7 +151,7 @@ def _less_known(before: Score, now: Score) -> str:
         return "not intact any more"
     if now.told < before.told:
         return f"{now.told} of {before.told} events told"
-    fewer = [what for what in ("placed", "counted", "exact") if getattr(now, what)[0] < getattr(before, what)[0]]
+    fewer = [what for what in ("placed", "counted", "exact") if now.rate(what).found < before.rate(what).found]
     return fewer[0] if fewer else ""
 
 
@@ -175,7 +175,7 @@ def _judged(one: Trial, loss: str) -> _Judged:
     try:
         verdict, score = verdict_on(one, loss)
     except Exception as error:
-        return _Judged(Score(wrong=[f"the judge raises {type(error).__name__}"]), "")
+        return _Judged(Score(false=[("same", f"the judge raises {type(error).__name__}")]), "")
     return _Judged(score, sha256(json.dumps(verdict, sort_keys=True).encode()).hexdigest())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamwitness.semconv import COMPONENTS
 
-from .gates import Tally, gates
+from .gates import GATES, Tally
 from .loss import LOSSES
 from .score import OUTCOMES
 
@@ -30,19 +30,18 @@ def text(tally: Tally) -> Iterator[str]:
     yield ""
     yield from _endings(tally)
     yield ""
-    for gate in gates(tally):
-        share = f"{100 * gate.good / gate.all:.3f} %" if gate.all else "nothing to look at"
-        counts = f"{gate.good:,} of {gate.all:,} ({share}; at least {100 * gate.least:g} %)"
-        yield f"{'green' if gate.holds else 'RED  '}  {gate.name}: {counts}"
-        if not gate.holds:
-            yield from _against(tally, gate.name)
+    yield from _gates(tally)
 
 
-def _against(tally: Tally, gate: str) -> Iterator[str]:
-    """Streams that a gate falls by, as `--only` and `--loss` take them, with what is wrong where something is said."""
-    wrong = {(name, loss): f": {text}" for name, loss, text in tally.examples}
-    for name, loss in tally.against.get(gate, ()):
-        yield f"       --only {quote(name)} --loss {quote(loss)}{wrong.get((name, loss), '')}"
+def _gates(tally: Tally) -> Iterator[str]:
+    """Each gate; of one that is red some streams, as `--only` and `--loss` take them, with what is wrong of each."""
+    for gate in GATES:
+        rate, holds = tally.rate(gate.figure), gate.holds(tally)
+        share = f"{rate.percent:.3f} %" if rate.all else "nothing to look at"
+        counts = f"{rate.found:,} of {rate.all:,} ({share}; at least {100 * gate.least:g} %)"
+        yield f"{'green' if holds else 'RED  '}  {gate.name}: {counts}"
+        for name, (loss, why) in tally.against.get(gate.name, {}).items() if not holds else ():
+            yield f"       --only {quote(name)} --loss {quote(loss)}{why and f': {why}'}"
 
 
 def _confusion(tally: Tally) -> Iterator[str]:
@@ -74,7 +73,7 @@ def _losses(tally: Tally) -> Iterator[str]:
     for loss in LOSSES:
         row = [tally.outcomes(outcome, (loss,)) for outcome in OUTCOMES]
         if any(row):
-            more = f"{mean_suspects(tally, loss):>11.3f}{100 * exact(tally, loss):>9.1f} %"
+            more = f"{mean_suspects(tally, loss):>11.3f}{tally.rate('exact', (loss,)).percent:>9.1f} %"
             yield f"  loss: {loss:<22}" + "".join(f"{n:>11,}" for n in row) + more
 
 
@@ -93,12 +92,6 @@ def _endings(tally: Tally) -> Iterator[str]:
             yield f"  {real:<24} {told:<24} {count:>9,}{'' if real == told else '   differs'}"
 
 
-def exact(tally: Tally, loss: str) -> float:
-    """The share of findings of a loss or surplus whose count is exact."""
-    counts = [tally.exact[loss, sure] for sure in (True, False)]
-    return counts[0] / max(1, sum(counts))
-
-
 def mean_suspects(tally: Tally, whose: str) -> float:
     """How many components a finding names on average, for a loss, provider, gateway or client; 0 without findings."""
     sizes = {size: count for (of, size), count in tally.suspects.items() if of == whose}
@@ -113,7 +106,7 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "invisible": tally.invisible,
         "ambiguous": tally.ambiguous,
         "confusion": _nested(tally.confused.items()),
-        "gates": [gate.document() for gate in gates(tally)],
+        "gates": [gate.document(tally) for gate in GATES],
         "components": _nested(tally.matrix.items()),
         "by": _nested(tally.by.items()),
         "endings": _nested(tally.endings.items()),
@@ -121,9 +114,11 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "mean_suspects": {
             of: round(mean_suspects(tally, of), 4) for of in (*LOSSES, *sorted({b for b, _, _ in tally.by}))
         },
-        "exact": {loss: round(exact(tally, loss), 4) for loss in LOSSES},
-        "wrong": [list(example) for example in tally.examples],
-        "against": {gate: [list(stream) for stream in streams] for gate, streams in sorted(tally.against.items())},
+        "exact": {loss: round(tally.rate("exact", (loss,)).percent / 100, 4) for loss in LOSSES},
+        "against": {
+            gate: [{"only": name, "loss": loss, "why": why} for name, (loss, why) in streams.items()]
+            for gate, streams in sorted(tally.against.items())
+        },
     }
 
 

@@ -54,12 +54,13 @@ def _corrected(one: Trial, worth: Score, judge_it: Judge) -> None:
     """
     provisional = judge(thinned(one, LATE), settled=False)
     first = score(one, provisional, whole=False)
-    worth.wrong += [f"provisional: {wrong}" for wrong in first.wrong]
+    for what, sentence in [false for false in first.false if false not in worth.false]:
+        worth.say(what, f"provisional: {sentence}")
     if provisional["integrity"] == "intact" or provisional["ending"]["class"] in _SILENCE:
-        worth.wrong.append(f"provisional: {provisional['integrity']}, {provisional['ending']['class']}")
+        worth.say("same", f"provisional: {provisional['integrity']}, {provisional['ending']['class']}")
     late = [*thinned(one, LATE), *with_summaries(one.blocks)]
     if judge_it(late) != judge_it(thinned(one, WHOLE[0])):
-        worth.wrong.append("another verdict because blocks came late")
+        worth.say("same", "another verdict because blocks came late")
 
 
 _SILENCE: Final = ("client_gone", "client_vanished", "unwitnessed")
@@ -86,7 +87,7 @@ def _score(one: Trial, loss: str, judge_it: Judge) -> Score:
     try:
         return verdict_on(one, loss, judge_it)[1]
     except Exception as error:
-        return Score(wrong=[f"the judge raises {type(error).__name__}: {error}"])
+        return Score(false=[("same", f"the judge raises {type(error).__name__}: {error}")])
 
 
 def some(number: int) -> Sequence[str]:
