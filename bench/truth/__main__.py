@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
 
-from . import mutations, picture, report
+from . import mutations, report, results
 from .gates import Tally, counts_against, fallen
 from .labels import Trial
 from .loss import LOSSES
@@ -41,8 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         begun = time.monotonic()
         found.join(over_sockets(chosen, options.workers))
         print(f"that took {(time.monotonic() - begun) / 60:.1f} minutes", file=sys.stderr)
-    print("\n".join(report.text(found)))
-    _write(found, options)
+    printed = [*report.text(found)]
+    print("\n".join(printed))
+    _write(found, printed, options)
     return 1 if fallen(found) else 0
 
 
@@ -54,7 +54,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--first", type=int, default=0, metavar="SEED", help="the first seed; default 0")
     add("--workers", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     add("--json", type=Path, metavar="FILE", help="also write the figures there")
-    add("--picture", type=Path, metavar="FILE", help="also draw them there, as SVG")
+    add("--results", type=Path, metavar="DIR", help="keep the run there: RESULTS.md, results.json and truth.svg")
     add("--only", metavar="NAME", help="show one stream: a seed of the model, model/SORT/SEED, or a name as printed")
     add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
     add("--mutations", nargs="?", const="", metavar="NAME", help="switch each rule of the judge off (or those in whose "
@@ -63,13 +63,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _write(found: Tally, options: argparse.Namespace) -> None:
-    told = f"--simulate {options.simulate} --sockets {options.sockets} --first {options.first}"
+def _write(found: Tally, printed: Sequence[str], options: argparse.Namespace) -> None:
+    command = f"python -m bench.truth --simulate {options.simulate} --sockets {options.sockets} --first {options.first}"
     if options.json:
-        figures = report.document(found, command=f"python -m bench.truth {told}")
-        options.json.write_text(json.dumps(figures, indent=1) + "\n")
-    if options.picture:
-        options.picture.write_text(picture.drawn(found))
+        options.json.write_text(report.dumped(found, command=command))
+    if options.results:
+        results.write(options.results, found, printed, command)
 
 
 def _stream(name: str) -> Trial:

@@ -115,7 +115,7 @@ GATES: Final = (
     Gate("endings name no wrong maker, at any loss rate", "maker", 1.0),
     Gate("what is said of the guilty is so: kinds, counts, places", "said", 1.0),
     Gate("no damaged stream is called intact, and no sound one damaged", "called", 1.0),
-    Gate("verdicts stay: what is said before all blocks have come, too", "same", 1.0),
+    Gate("every stream is judged, and blocks that come late change nothing", "same", 1.0),
     Gate("counts are exact where all records are there", "counted", 0.99),
     Gate("lost runs that have one place only are told there", "placed", 0.99),
     Gate("places that are told hold what was done", "sure", 1.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from shlex import quote
 from typing import Any
@@ -120,6 +121,11 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
             for gate, streams in sorted(tally.against.items())
         },
     }
+
+
+def dumped(tally: Tally, **about: str) -> str:
+    """The same as the text of a file."""
+    return json.dumps(document(tally, **about), indent=1) + "\n"
 
 
 def _nested(items: Iterable[tuple[tuple[str, str, str], int]]) -> dict[str, dict[str, dict[str, int]]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -283,6 +284,23 @@ def test_a_run_is_printed_as_text_json_and_a_picture(small: Tally) -> None:
     drawn = picture.drawn(small)
     assert [loss for loss in LOSSES if f">{loss}</text>" not in drawn] == []
     assert not re.search("script|href", drawn)
+
+
+def test_a_run_is_kept_as_it_was_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Tally, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the command that makes it again, its figures and its picture."""
+    monkeypatch.setattr(command, "simulated", lambda *_: small)
+    asked = ["--simulate", "180", "--sockets", "0", "--first", "0"]
+    assert command.main([*asked, "--results", str(tmp_path / "kept")]) == 0
+    kept = (tmp_path / "kept" / "RESULTS.md").read_text()
+    assert capsys.readouterr().out.rstrip() in kept
+    assert f"`python -m bench.truth {' '.join(asked)}` at " in kept
+    assert "\n![found and cleared, by telemetry loss](truth.svg)\n" in kept
+    assert json.loads((tmp_path / "kept" / "results.json").read_text())["streams"] == small.streams
+    assert (tmp_path / "kept" / "truth.svg").read_text() == picture.drawn(small)
+    (readme,) = re.findall(r"\[bench/README.md\]\((.*)#", kept)
+    assert (tmp_path / "kept" / readme).samefile("bench/README.md")
 
 
 def test_one_stream_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
