@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -11,10 +12,15 @@ from typing import Any
 
 import pytest
 
-from bench.truth.build import Event
+from bench.truth.build import Event, How
+from streamwitness.blocks import Block
+from streamwitness.semconv import Point
+from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.compare import align
 from streamwitness_analyzer.judge.compare.align import compare
 from streamwitness_analyzer.judge.compare.change import Hop
+from streamwitness_analyzer.judge.testimony.records import collect
+from streamwitness_analyzer.judge.testimony.view import View
 from tests.analyzer.judge.views import view
 
 WORDS = list(range(1, 41))
@@ -61,6 +67,34 @@ def test_two_losses_in_a_lost_block_are_decoded() -> None:
     (change,) = judged(WORDS, after, ((), (1,))).changes
     assert (change.kind, change.count, change.exact, change.span) == ("gap", 2, True, (11, 16))
     assert sorted(value for value, _ in change.values) == sorted(Event(word).digest for word in (12, 17))
+
+
+def miscounted(point: Point, *, rows: bool = True) -> list[Block]:
+    """The blocks of a point whose closing block tells of one event more than its sums are made of."""
+    *others, closing = How(point, expected=("egress", "wire")).blocks([Event(word) for word in WORDS], CUTS)
+    totals = closing.totals | {"events": len(WORDS) + 1}
+    return [*others, replace(closing, totals=totals, rows=closing.rows if rows else None)]
+
+
+@pytest.mark.parametrize("point", ["egress", "wire"])
+def test_the_same_sums_of_another_count_discredit_who_tells_them(point: Point) -> None:
+    """No event weighs nothing: nothing came more and nothing was lost, one record contradicts itself."""
+    other: Point = "wire" if point == "egress" else "egress"
+    blocks = [
+        *miscounted(point),
+        *How(other, expected=("egress", "wire")).blocks([Event(word) for word in WORDS], CUTS),
+    ]
+    verdict = judge(blocks, settled=True)
+    assert (verdict["integrity"], verdict["findings"], verdict["telemetry"]["conflicts"]) == ("unproven", [], 1)
+
+
+def test_of_two_without_rows_nobody_knows_who_miscounted() -> None:
+    """The hop is unproven, and says why."""
+    whole = [replace(b, rows=None) for b in How("egress").blocks([Event(word) for word in WORDS])]
+    a, b = (View(collect(blocks).records[0], "payload") for blocks in (whole, miscounted("wire", rows=False)))
+    hop = compare(a, b, peer=True)
+    assert (hop.status, hop.changes) == ("unproven", ())
+    assert "same sums" in hop.reason
 
 
 def test_a_copy_is_a_duplicate_where_the_sums_say_that_it_was_there() -> None:

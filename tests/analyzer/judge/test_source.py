@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
 from streamwitness import rows
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import (
@@ -30,8 +31,6 @@ from streamwitness.semconv import (
 from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
 from tests.cases.pipeline import Play, Stream
-
-from .build import LEG, Event, How, answer, handed_on, path, used
 
 WORDS = ["The", " harbour", " was", " quiet", " when", " the", " boat", " came"]
 ANSWER = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), b"data: [DONE]\n\n"]

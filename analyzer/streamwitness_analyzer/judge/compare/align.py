@@ -20,14 +20,17 @@ rule of the section is one function:
 from __future__ import annotations
 
 from bisect import bisect_left
+from typing import Final
 
-from streamwitness_analyzer.judge.testimony.view import View, same_run, share_sizes
+from streamwitness_analyzer.judge.testimony.view import ContradictionError, View, same_run, share_sizes
 
 from .change import Case, Change, Hop, Proof, faulty
 from .fill import filled
 from .known import all_known, run_lost
 from .lost_rows import rows_lost
 from .open_ends import judge_open
+
+_IMPOSSIBLE: Final = "the same sums are told of another count of events, so one of the two points is wrong"
 
 
 def compare(a: View, b: View, *, peer: bool) -> Hop:
@@ -36,6 +39,8 @@ def compare(a: View, b: View, *, peer: bool) -> Hop:
         return Hop("unproven", reason="a record holds no usable block")
     if not (a.digests and b.digests):
         return by_counts(a, b, peer=peer)
+    if a.s == b.s and a.n != b.n:
+        return _impossible(a, b)
     if healthy(a, b):
         return Hop("intact", prefix=a.n)
     return _by_order(a, b, peer and b.closed)
@@ -44,6 +49,14 @@ def compare(a: View, b: View, *, peer: bool) -> Hop:
 def healthy(a: View, b: View) -> bool:
     """Rule 1: both have closed and have the same, in the same order; no row is opened for it."""
     return a.closed and b.closed and (a.n, a.o) == (b.n, b.o)
+
+
+def _impossible(a: View, b: View) -> Hop:
+    """No digest weighs nothing: where both have one sum of other counts, the one whose rows do not bear it out lies."""
+    doubtful = [view for view in (a, b) if not view.whole]
+    if len(doubtful) == 1:
+        raise ContradictionError(doubtful[0].record.witness)
+    return Hop("unproven", reason=_IMPOSSIBLE)
 
 
 def by_counts(a: View, b: View, *, peer: bool) -> Hop:
