@@ -26,7 +26,7 @@ ACTS: Final[dict[str, frozenset[str]]] = {
     "refuse": _LOST | {"partial"},
     "double": _ADDED,
     "invent": _ADDED,
-    "foreign": _ADDED | {"cross_stream"},
+    "foreign": _ADDED | {"cross_stream", "misapplied"},  # where what was kept is shown, it is another text
     "late": _ADDED | {"after_terminal"},
     "move": _MOVED,
     "alter": _CHANGED | {"misapplied"},
@@ -113,6 +113,8 @@ class Ended:
 
     ending: frozenset[str]
     by: str | None
+    before: frozenset[tuple[str, str]] = frozenset()
+    """(class, by whom) of an end that a part of the path had come to before; true of the records of that part."""
 
 
 @dataclass

@@ -53,8 +53,12 @@ def _called(case: Case, out: Score) -> None:
 
 
 def _shows(case: Case, passage: Passage) -> bool:
+    """Between two points, and not excused; what differs in its numbers alone shows in rows only, and may be lost."""
     excused = [EXCUSED[note] for note in case.trial.notes & {"several answers", "recovered"}]
-    return passage.visible and case.between_points(passage) and not any(passage.component in one for one in excused)
+    if any(passage.component in one for one in excused):
+        return False
+    in_numbers = passage.component == "transport" and "numbers alone" in case.trial.notes
+    return passage.visible and case.between_points(passage) and (case.whole or not in_numbers)
 
 
 def _maker(case: Case, out: Score) -> None:
@@ -64,7 +68,7 @@ def _maker(case: Case, out: Score) -> None:
         return
     told, by = str(case.verdict["ending"]["class"]), case.verdict["ending"]["by"]
     out.ending = (told if told in real.ending else min(real.ending), told)
-    if by not in (real.by, None) and not _accuses_nobody(told, by, real.ending):
+    if by not in (real.by, None) and (told, by) not in real.before and not _accuses_nobody(told, by, real.ending):
         out.say("maker", f"ended by {by} ({told}), really by {real.by} ({out.ending[0]})")
 
 

@@ -62,7 +62,7 @@ def _joined(acts: Iterable[Act]) -> str:
 
 
 def is_complete(provider: str, events: Sequence[Event], *, choices: int) -> bool:
-    """Whether these events are a whole answer by the rule of the format (PROVIDERS, completion)."""
+    """Whether these events are a whole answer by the rule of the format (*Complete* in docs/providers.md)."""
     acts = [act for event in events if not event.comment for act in acts_of(provider, event.data)]
     if any(act.kind == "error" for act in acts):
         return False

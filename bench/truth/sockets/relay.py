@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 from collections.abc import Mapping
 from typing import Final
@@ -168,6 +169,14 @@ def in_transit(notes: Notebook, event: Event) -> str:
     if notes.scenario.stamp:
         return event.raw.strip().decode(errors="replace")
     return f"{event.name}|{event.data}"
+
+
+_NUMBER: Final = re.compile(r'^id:.*$\n?|"_stream":"[^"]*","_seq":\d+,?', re.MULTILINE)
+
+
+def unnumbered(transit: str) -> str:
+    """What `in_transit` tells of an event, but for its number."""
+    return _NUMBER.sub("", transit)
 
 
 async def _relay(

@@ -201,7 +201,17 @@ def _passages(notes: Notebook) -> tuple[Passage, ...]:
         notes.stopped.add("gateway")
     if _taken_back(notes):
         notes.notes.add("undone")
+    if notes.scenario.stamp and _by_number_alone(notes):
+        notes.notes.add("numbers alone")
     return notes.passages(COMPONENTS)
+
+
+def _by_number_alone(notes: Notebook) -> bool:
+    """Whether the network did nothing that shows, but in the numbers of events that are equal."""
+    sent, came = (
+        [relay.unnumbered(text) for text in side.get("transport", ())] for side in (notes.before, notes.after)
+    )
+    return sent == came
 
 
 def _taken_back(notes: Notebook) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from bench.truth.labels import Ended
@@ -60,45 +62,119 @@ def expected(notes: Notebook) -> frozenset[Point]:
 
 def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
-    if notes.scenario.stuck is not None and "machine.stood_still" in notes.ends:
-        return Ended(frozenset(), None)  # then all stood still, and not only who was to
-    if notes.scenario.again == "tabs" and any(end.startswith("transport.") for end in notes.ends):
-        return Ended(frozenset(), None)  # one tab had all, the other had not
-    if "gateway.killed" in notes.ends:
-        return Ended(_KILLED, None)
-    ending, by = _ended(notes)
-    fault = notes.scenario.fault("gateway")
-    if ending == "completed" and fault is not None and fault.how == "cut_and_terminate":
-        by = "gateway"  # the end is its own
-    either = {"completed"} if by == "source" and _finished(notes) else set()
+    facts = _Facts(notes)
+    real = next(make(facts) for so, make in _ENDINGS if so(facts))
+    either = {"completed"} if real.by == "source" and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
-    return Ended(frozenset({ending} | either), by)
+    return replace(real, ending=real.ending | either) if real.ending else real
 
 
-def _ended(notes: Notebook) -> tuple[str, str | None]:
-    client = next((_CLIENT[end] for end in sorted(notes.ends) if end in _CLIENT), None)
-    source = _source(notes)
-    if client is not None:  # the provider waited for it: nothing was complete by then
-        if notes.scenario.stuck is not None:
-            return "stalled", notes.scenario.stuck.component
-        return ("client_abandoned" if _lets_go(notes) else client), "client"
-    if _whole(notes, "transport"):
-        broken = source if source is not None and not _whole(notes, "source") else None
-        return (broken, "source") if broken is not None else ("completed", "source")
-    if _arrived(notes):
-        return "completed", "source"
-    if _failed(notes, "transport"):
-        return _error(notes, source)
-    if source is not None and not _whole(notes, "gateway") and not _lost_below(notes):
-        return source, "source"
-    if _failed(notes, "gateway") and source == "upstream_error" and notes.ends & _CLEAN:
-        return source, "source"  # it had failed before; its error is what is missing
-    if any(end.startswith("transport.") for end in notes.ends) or _whole(notes, "gateway"):
-        return "network_lost", "transport"
-    if notes.ends & {"gateway.raise", "gateway.error"}:
-        return "gateway_error", "gateway"
-    return ("gateway_truncated", "gateway") if _whole(notes, "source") or notes.ends else (source or "?", "source")
+class _Facts:
+    """What the notebook says of a stream's end."""
+
+    def __init__(self, notes: Notebook) -> None:
+        scenario, self._notes = notes.scenario, notes
+        fault = scenario.fault("gateway")
+        self.stuck = scenario.stuck
+        self.own_end = fault is not None and fault.how == "cut_and_terminate"
+        """The gateway wrote an end of its own."""
+        self.client = next((_CLIENT[end] for end in sorted(notes.ends) if end in _CLIENT), "")
+        """How the client stopped by itself; the provider waited for it: nothing was complete by then."""
+        self.source = next((_SOURCE[end] for end in sorted(notes.ends) if end in _SOURCE), "")
+        """How the source failed the stream."""
+        if not self.source and self.failed("source"):
+            self.source = "upstream_error"
+        self.lets_go = scenario.client == "genai" and not notes.ends & {
+            "client.cancel", "client.limit", "client.timeout"
+        }  # fmt: skip
+        """Nobody closes what the client stops reading: google-genai's generators do not."""
+        self.network = any(end.startswith("transport.") for end in notes.ends)
+        """The network broke off."""
+        self.tabs = scenario.again == "tabs"
+
+    def did(self, *ends: str) -> bool:
+        """Whether one of these ends was written down."""
+        return not self._notes.ends.isdisjoint(ends)
+
+    @property
+    def any(self) -> bool:
+        """Whether any was."""
+        return bool(self._notes.ends)
+
+    def whole(self, component: str) -> bool:
+        """Whether a whole answer left this component."""
+        return _whole(self._notes, component)
+
+    def failed(self, component: str) -> bool:
+        """Whether an error did."""
+        return has_error(_format(self._notes, component), _out(self._notes, component))
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the body came to its end in order, with the finish or terminator of an answer that was sent whole.
+
+        Then it has ended as it should, whatever was lost of it.
+        """
+        out = _out(self._notes, "transport")
+        kinds = {act.kind for event in out for act in acts_of(self._notes.scenario.out, event.data)}
+        return not self.did(*_BROKEN) and self.whole("gateway") and bool(kinds & {"finish", "terminal"})
+
+
+def _by(ending: str, by: str) -> Callable[[_Facts], Ended]:
+    return lambda facts: Ended(frozenset((ending,)), by)
+
+
+def _by_source(facts: _Facts) -> Ended:
+    return Ended(frozenset((facts.source or "?",)), "source")
+
+
+def _by_client(facts: _Facts) -> Ended:
+    return Ended(frozenset((facts.client,)), "client")
+
+
+def _by_network(facts: _Facts) -> Ended:
+    """Who broke off an answer that its source had ended already is not the only one: of the gateway's records alone
+    the source's end is the whole truth."""
+    ended = frozenset(((facts.source, "source"),)) if facts.source else frozenset[tuple[str, str]]()
+    return Ended(frozenset(("network_lost",)), "transport", ended)
+
+
+def _stalled(facts: _Facts) -> Ended:
+    return Ended(frozenset(("stalled",)), facts.stuck.component if facts.stuck is not None else None)
+
+
+def _unknown(_: _Facts) -> Ended:
+    return Ended(frozenset(), None)
+
+
+_ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]], ...]] = (
+    # all stood still, and not only who was to
+    (lambda its: its.stuck is not None and its.did("machine.stood_still"), _unknown),
+    # one tab had all, the other had not
+    (lambda its: its.tabs and its.network, _unknown),
+    (lambda its: its.did("gateway.killed"), lambda its: Ended(_KILLED, None)),
+    # the client stopped, because it had waited enough or by its own will
+    (lambda its: bool(its.client) and its.stuck is not None, _stalled),
+    (lambda its: bool(its.client) and its.lets_go, _by("client_abandoned", "client")),
+    (lambda its: bool(its.client), _by_client),
+    # a whole answer came; what the source lacked, the gateway had made up
+    (lambda its: its.whole("transport") and bool(its.source) and not its.whole("source"), _by_source),
+    (lambda its: (its.whole("transport") or its.arrived) and its.own_end, _by("completed", "gateway")),
+    (lambda its: its.whole("transport") or its.arrived, _by("completed", "source")),
+    # an error came: whose is it?
+    (lambda its: its.failed("transport") and bool(its.source), _by_source),
+    (lambda its: its.failed("transport"), _by("gateway_error", "gateway")),
+    # a part came
+    (lambda its: bool(its.source) and not its.whole("gateway") and not its.network, _by_source),
+    # the source had failed before the network ended the body in order: its error is what is missing
+    (lambda its: its.failed("gateway") and its.source == "upstream_error" and its.did(*_CLEAN), _by_source),
+    (lambda its: its.network or its.whole("gateway"), _by_network),
+    (lambda its: its.did("gateway.raise", "gateway.error"), _by("gateway_error", "gateway")),
+    (lambda its: its.whole("source") or its.any, _by("gateway_truncated", "gateway")),
+    (lambda its: True, _by_source),
+)
+"""Whether it ended so, and how: the first that is so holds."""
 
 
 def _finished(notes: Notebook) -> bool:
@@ -107,52 +183,13 @@ def _finished(notes: Notebook) -> bool:
     return "finish" in told and _whole(notes, "transport")
 
 
-def _lets_go(notes: Notebook) -> bool:
-    """Whether nobody closes what the client stops reading: google-genai's generators do not."""
-    return notes.scenario.client == "genai" and not notes.ends & {"client.cancel", "client.limit", "client.timeout"}
-
-
-def _arrived(notes: Notebook) -> bool:
-    """Whether the body came to its end in order, with the finish or the terminator of an answer that was sent whole.
-
-    Then it has ended as it should, whatever was lost of it.
-    """
-    out = notes.scenario.out
-    kinds = {act.kind for event in _out(notes, "transport") for act in acts_of(out, event.data)}
-    broken = notes.ends & _BROKEN
-    return not broken and _whole(notes, "gateway") and bool(kinds & {"finish", "terminal"})
-
-
-def _source(notes: Notebook) -> str | None:
-    """How the source failed the stream, if it did."""
-    told = next((_SOURCE[end] for end in sorted(notes.ends) if end in _SOURCE), None)
-    if told is not None:
-        return told
-    if _failed(notes, "source"):
-        return "upstream_error"
-    return None
-
-
-def _error(notes: Notebook, source: str | None) -> tuple[str, str]:
-    """An error reached the client: whose is it?"""
-    if source is not None:
-        return source, "source"
-    return "gateway_error", "gateway"
-
-
-def _lost_below(notes: Notebook) -> bool:
-    """Whether the network broke off before the source's end could be told."""
-    return any(end.startswith("transport.") for end in notes.ends)
-
-
 def _whole(notes: Notebook, component: str) -> bool:
-    provider = notes.scenario.provider if component == "source" else notes.scenario.out
-    return is_complete(provider, _out(notes, component), choices=notes.scenario.choices)
+    return is_complete(_format(notes, component), _out(notes, component), choices=notes.scenario.choices)
 
 
-def _failed(notes: Notebook, component: str) -> bool:
-    provider = notes.scenario.provider if component == "source" else notes.scenario.out
-    return has_error(provider, _out(notes, component))
+def _format(notes: Notebook, component: str) -> str:
+    """In which format leaves it what leaves it."""
+    return notes.scenario.provider if component == "source" else notes.scenario.out
 
 
 def _out(notes: Notebook, component: str) -> list[Event]:
