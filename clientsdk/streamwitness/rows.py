@@ -68,6 +68,7 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
     if not data or data[0] != _VERSION:
         raise RowsError(f"rows have version {data[0] if data else 'none'}, known is {_VERSION}")
     rows: Rows = {}
+    wanted = _NAMES if only is COLUMNS else {COLUMNS[name]: name for name in only}
     at, end = 1, len(data)
     while at < end:
         start = at + _HEAD_SIZE
@@ -77,13 +78,13 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
         at = start + length
         if at > end:
             raise RowsError(f"column {tag} claims {length} bytes, {end - start} are left")
-        name = _NAMES.get(tag)
-        if name is None or name not in only:
+        name = wanted.get(tag)
+        if name is None:
             continue
         if name in rows:
             raise RowsError(f"column {name!r} stands twice")
         rows[name] = _decode_column(name, width, data[start:at], count)
-        if len(rows) == len(only) and only is not COLUMNS:
+        if len(rows) == len(wanted) and only is not COLUMNS:
             break
     return rows
 
@@ -148,6 +149,8 @@ def _expand(name: str, payload: bytes, count: int) -> list[int]:
 def _progression(start: int, step: int, k: int) -> Iterable[int]:
     if step == 0:
         return (start,) * k
+    if start + step * (k - 1) <= _MISSING:
+        return range(start, start + step * k, step)
     return ((start + step * i) & _MISSING for i in range(k))
 
 

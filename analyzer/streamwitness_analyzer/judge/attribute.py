@@ -75,6 +75,8 @@ def suspects(seen: Point, missing: Point, cleared: frozenset[Component] = frozen
 
 def attribute(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
     """Faults of one path with their suspects, and its steps after unproven ones were bridged (§7.2 rule 10)."""
+    if all(step.hop.status == "intact" and not step.hop.changes for step in steps):
+        return list(steps), []
     faults = [_fault(step.before, step.after, change) for step in steps for change in step.hop.changes]
     faults = _contradicted(steps, faults)
     bridged, more = around_unproven(steps)

@@ -67,7 +67,8 @@ def source_faults(path: Path) -> list[Fault]:
     if record is None or misframed(record):
         return []
     odd = list(_odd_rows(record))
-    found = [change for change in (_undecodable(record, odd), _after_terminal(record, odd)) if change is not None]
+    read = (_undecodable(record, odd), _after_terminal(record, odd)) if odd else ()
+    found = [change for change in read if change is not None]
     told = [] if _may_be_edited(path, record) else list(_told(record))
     return [within(record, change) for change in (*found, *told)]
 

@@ -26,6 +26,7 @@ from .testimony.records import Exchange, Record, Testimony, dropped
 
 JUDGE_VERSION: Final = 4
 _PROVEN: Final = frozenset(("certain", "narrowed"))
+_SERVICE: Final = "service.name"
 
 
 def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
@@ -57,8 +58,8 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},
-        "started_ns": min((b.start_ns for b in blocks if b.start_ns), default=0),
-        "ended_ns": max((b.end_ns for b in blocks), default=0),
+        "started_ns": min([b.start_ns for b in blocks if b.start_ns], default=0),
+        "ended_ns": max([b.end_ns for b in blocks], default=0),
     }
 
 
@@ -184,18 +185,19 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
     reached = {path.records[-1].recorder: counts(path)[1] for path in every if path.records}
     out = []
     for exchange in exchanges:
+        first = numbers.get(exchange.id, 0)
         rows = [
-            _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder))
-            | {"first": numbers.get(exchange.id, 0)}
+            _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder), first)
             for record in exchange.records
         ]
-        here = {record.point for record in exchange.records}
-        rows += [_absent(exchange, point) for point in POINTS if point in exchange.expected - here]
-        out += sorted(rows, key=lambda row: POINTS.index(row["point"]))
+        if unheard := exchange.expected.difference([record.point for record in exchange.records]):
+            rows += [_absent(exchange, point) for point in POINTS if point in unheard]
+            rows.sort(key=lambda row: POINTS.index(row["point"]))
+        out += rows
     return out
 
 
-def _point(record: Record, cells: str, used: int | None) -> dict[str, Any]:
+def _point(record: Record, cells: str, used: int | None, first: int) -> dict[str, Any]:
     return {
         "exchange": record.exchange,
         "attempt": record.attempt,
@@ -213,6 +215,7 @@ def _point(record: Record, cells: str, used: int | None) -> dict[str, Any]:
         "held": record.held,
         "cells": cells,
         "client": record.told(CLIENT),
+        "first": first,
     }
 
 
@@ -227,28 +230,30 @@ def _absent(exchange: Exchange, point: str) -> dict[str, Any]:
 def _telemetry(testimony: Testimony, missing: Sequence[tuple[str, str]]) -> dict[str, Any]:
     records = testimony.records
     return {
-        "lost_blocks": sum(record.lost for record in records),
+        "lost_blocks": sum([record.lost for record in records]),
         "missing_points": sorted({point for _, point in missing}, key=lambda p: [*POINTS].index(p)),
         "conflicts": testimony.conflicts,
         "refused_blocks": testimony.refused,
-        "observer_faults": sum(record.faulted for record in records),
+        "observer_faults": sum([record.faulted for record in records]),
         "dropped_blocks": dropped(records),
     }
 
 
 def _labels(records: Sequence[Record], main: Path | None) -> dict[str, Any]:
-    near = [*(main.records if main else ()), *records]
-
-    def told(*keys: str) -> object:
-        return next((v for key in keys for r in near if (v := r.told(key)) is not None), None)
-
-    def resource(key: str) -> object:
-        return next((v for r in near for b in r.blocks if (v := b.resource.get(key)) is not None), None)
-
+    near = list(dict.fromkeys([*(main.records if main else ()), *records]))
     clients = [r.told(CLIENT) for r in reversed(near) if r.point in ("wire", "parsed", "applied")]
     return {
-        "provider": told(PROVIDER_NAME),
-        "model": told(RESPONSE_MODEL, REQUEST_MODEL),
+        "provider": _told_first(near, PROVIDER_NAME),
+        "model": _told_first(near, RESPONSE_MODEL, REQUEST_MODEL),
         "client": next((client for client in clients if client is not None), None),
-        "service": resource("service.name"),
+        "service": next((name for r in near for b in r.blocks if (name := b.resource.get(_SERVICE)) is not None), None),
     }
+
+
+def _told_first(records: Sequence[Record], *keys: str) -> object:
+    """The first of these attributes that is told, by the first of these records that tells it."""
+    for key in keys:
+        for record in records:
+            if (value := record.told(key)) is not None:
+                return value
+    return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
@@ -27,6 +28,8 @@ from .recut import same_content
 
 _MORE: Final = "more left than was read, and lost rows hide what"
 _SHARED: Final = "several upstream attempts share the answer"
+_all_of_it: Final = attrgetter("totals", "total_parts", "payload_s", "payload_o")
+"""What a closing block says of every event, whether it is judged or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,9 @@ def _listed(legs: Sequence[Record], own: Sequence[str]) -> frozenset[str]:
 
 def _equal(equal: Sequence[Record], legs: Sequence[Record], egress: Record) -> Upstream:
     """Of attempts that say the same (a hedged pair, an echo) the answer is one that explains it without a fault."""
-    intact = Hop("intact", prefix=View(egress, "semantic").n)
+    intact = Hop("intact", prefix=egress.total("judged"))
+    if _as_it_came(equal[0], egress):
+        return Upstream(equal[0], intact, replaced(legs, equal[0]), peer=all_due(equal[0], egress))
     found = [_with_uncounted(Upstream(leg, intact, replaced(legs, leg)), legs, egress) for leg in equal]
     return next((one for one in found if one.hop is not None and one.hop.status == "intact"), found[0])
 
@@ -156,6 +161,14 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
     elif hop.status == "intact" and _has_more(legs, egress):
         hop = unproven(_MORE)
     return replace(found, hop=hop, peer=all_due(leg, egress))
+
+
+def _as_it_came(leg: Record, egress: Record) -> bool:
+    """Healthy first: whether the very bytes of every event went out, so that no other part of it can differ either."""
+    if not (leg.closed and egress.closed):
+        return False
+    read, sent = leg.blocks[-1], egress.blocks[-1]
+    return read.payload_o is not None and _all_of_it(read) == _all_of_it(sent)
 
 
 def _has_more(legs: Sequence[Record], egress: Record) -> bool:

@@ -57,6 +57,8 @@ def draw(path: Path) -> dict[str, str]:
     records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
     if not records or max(record.events for record in records) > MOST:
         return {}
+    if _nothing_is_odd(path, steps, records[0]):
+        return _straight(records)
     if _places_say_nothing(path, steps, records):
         return {record.recorder: alone(record) for record in records}
     first = records[0]
@@ -65,6 +67,40 @@ def draw(path: Path) -> dict[str, str]:
         _add(grid, path, step)
     _mark_ends(grid, records)
     return {record.recorder: "".join(grid.rows[record.recorder]) for record in records}
+
+
+def _nothing_is_odd(path: Path, steps: Sequence[Step], first: Record) -> bool:
+    """Healthy first: whether each point had the first events of the one before, and the rest was kept back by design.
+
+    Then all that the picture would show is known by the counts.
+    """
+    if not steps or not (first.every_row and _columns(first)) or (path.named is not None and path.named.ignored):
+        return False
+    return all(_as_sent(path, step) == step.after.events and _kept_back(step) for step in steps)
+
+
+def _kept_back(step: Step) -> bool:
+    """Whether what did not come behind an intact hop, if anything, need not have come."""
+    return step.before.events == step.after.events or (step.peer and step.after.point != "wire")
+
+
+def _straight(records: Sequence[Record]) -> dict[str, str]:
+    """The picture of such a path: nothing is displaced, so the answer ends in the same column everywhere."""
+    width, end = records[0].events, _last_end(records)
+    rows = {record.recorder: "o" * record.events + "c" * (width - record.events) for record in records}
+    return rows if end < 0 else {recorder: f"{row[:end]}F{row[end + 1 :]}" for recorder, row in rows.items()}
+
+
+def _last_end(records: Sequence[Record]) -> int:
+    """The position of the last finish or terminal at any of these points (−1: none is known), as `_mark_ends` looks."""
+    found, known = -1, None
+    for record in records:
+        if record.events == known or found == records[0].events - 1:
+            continue  # the same events end alike, and nothing stands behind the last one
+        known = record.events if record.every_row else None
+        last = last_with(record, FINISH | TERMINAL)
+        found = found if last is None else max(found, last)
+    return found
 
 
 def _places_say_nothing(path: Path, steps: Sequence[Step], records: Sequence[Record]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, Final, TypeVar
 
 from streamwitness.blocks import Block
@@ -29,6 +29,8 @@ from streamwitness.semconv import (
 
 T = TypeVar("T")
 _PLACE: Final = {name: place for place, name in enumerate(PARTS)}
+_BIT: Final = {point: 1 << place for place, point in enumerate(POINTS)}
+"""Point → its bit in `expected`."""
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -141,10 +143,16 @@ class Exchange:
     hop: int
     records: list[Record] = field(default_factory=list)
     expected: frozenset[Point] = frozenset()
+    _at: dict[Point, list[Record]] = field(default_factory=dict)
+
+    def hold(self, record: Record) -> None:
+        """Add a record, behind those that are here."""
+        self.records.append(record)
+        self._at.setdefault(record.point, []).append(record)
 
     def at(self, point: Point, witness: str | None = None) -> list[Record]:
         """Records of a point, of one witness or of all."""
-        return [r for r in self.records if r.point == point and witness in (None, r.witness)]
+        return [record for record in self._at.get(point, ()) if witness is None or record.witness == witness]
 
 
 @dataclass(slots=True)
@@ -233,11 +241,10 @@ def _follows(a: Block, b: Block) -> bool:
 
 
 def _record(blocks: Sequence[Block]) -> Record:
-    first = blocks[0]
-    faulty = next((i for i, block in enumerate(blocks) if block.extra.get(OBSERVER_FAULT)), len(blocks))
-    last = blocks[-1]
-    missing_rows = sum(1 for b in blocks if b.summary and b.row_count and b.rows is None)
-    held, faulted = tuple(blocks[:faulty]), faulty < len(blocks)
+    first, last = blocks[0], blocks[-1]
+    held = tuple(takewhile(_unfaulted, blocks))
+    faulted = len(held) < len(blocks)
+    missing_rows = sum(map(_without_rows, blocks))
     closing = last if last.final else None
     return Record(
         recorder=first.recorder,
@@ -259,6 +266,15 @@ def _record(blocks: Sequence[Block]) -> Record:
     )
 
 
+def _unfaulted(block: Block) -> bool:
+    return not block.extra.get(OBSERVER_FAULT)
+
+
+def _without_rows(block: Block) -> bool:
+    """Whether only a summary speaks of the block's rows."""
+    return block.summary and block.row_count > 0 and block.rows is None
+
+
 def _told(blocks: Sequence[Block]) -> Mapping[str, object]:
     """Of each attribute the value that was told last."""
     if len(blocks) == 1:
@@ -272,14 +288,14 @@ def _exchanges(records: Iterable[Record], blocks: Iterable[Block]) -> list[Excha
     expected: dict[str, int] = defaultdict(int)
     places: dict[str, tuple[int, int]] = {}
     for block in blocks:
-        expected[block.exchange] |= block.expected | 1 << POINTS.index(block.point)
+        expected[block.exchange] |= block.expected | _BIT[block.point]
         place = (block.attempt, block.hop)
         places[block.exchange] = max(place, places.get(block.exchange, place))
     for id_, (attempt, hop) in places.items():
         mask = expected[id_]
-        found[id_] = Exchange(id_, attempt, hop, expected=frozenset(p for i, p in enumerate(POINTS) if mask >> i & 1))
+        found[id_] = Exchange(id_, attempt, hop, expected=frozenset([p for p, bit in _BIT.items() if mask & bit]))
     for record in sorted(records, key=_order):
-        found[record.exchange].records.append(record)
+        found[record.exchange].hold(record)
     return sorted(found.values(), key=lambda e: (e.attempt, e.hop, e.id))
 
 
@@ -301,8 +317,9 @@ def all_closed(blocks: Sequence[Block]) -> bool:
 def dropped(records: Iterable[Record]) -> int:
     """Blocks that senders had to drop before export, as far as later blocks told."""
     told = {
-        (record.recorder, block.index): block.extra.get(DROPPED_BLOCKS, 0)
+        (record.recorder, block.index): block.extra[DROPPED_BLOCKS]
         for record in records
-        for block in (*record.blocks, *((record.closing,) if record.closing else ()))
+        for block in (*record.blocks, *((record.closing,) if record.closing and record.faulted else ()))
+        if DROPPED_BLOCKS in block.extra
     }
     return sum(value for value in told.values() if isinstance(value, int))

@@ -8,11 +8,11 @@ sums of every prefix that the blocks prove.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import accumulate
-from operator import mul
+from itertools import accumulate, chain
+from operator import attrgetter, mul
 from typing import Final, Literal
 
 from streamwitness.blocks import Block
@@ -25,9 +25,11 @@ Axis = Literal["payload", "semantic"]
 Run = tuple[int, int]
 """A half-open run of places."""
 _COUNTER: Final[dict[Axis, str]] = {"payload": "events", "semantic": "judged"}
-_SUMS: Final[dict[Axis, tuple[str, str]]] = {
-    "payload": ("payload_s", "payload_o"),
-    "semantic": ("semantic_s", "semantic_o"),
+_Sums = tuple[int | None, int | None]
+"""S and O at a block's end; None where no digests are recorded."""
+_SUMS: Final[dict[Axis, Callable[[Block], _Sums]]] = {
+    "payload": attrgetter("payload_s", "payload_o"),
+    "semantic": attrgetter("semantic_s", "semantic_o"),
 }
 
 
@@ -48,13 +50,9 @@ class View:
         self.closed = record.closed
         self.n = record.total(_COUNTER[axis])
         """Places known to exist; all there are where `closed`."""
-        sums = [self._sums(block) for block in record.blocks]
+        sums = list(map(_SUMS[axis], record.blocks))
         self.s, self.o = sums[-1] if sums else (0, 0)
-        self.digests = all(s is not None and o is not None for s, o in sums)
-
-    def _sums(self, block: Block) -> tuple[int | None, int | None]:
-        s, o = _SUMS[self.axis]
-        return getattr(block, s), getattr(block, o)
+        self.digests = None not in chain.from_iterable(sums)
 
     @cached_property
     def opened(self) -> Opened:
@@ -135,7 +133,7 @@ class Opened:
         self._axis = view.axis
         self._witness = view.record.witness
         for block in view.record.blocks:
-            self._read(block, *view._sums(block))
+            self._read(block, *_SUMS[view.axis](block))
 
     def _read(self, block: Block, s: int | None, o: int | None) -> None:
         end = block.totals[_COUNTER[self._axis]]
