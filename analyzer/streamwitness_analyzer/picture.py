@@ -17,7 +17,7 @@ _LEGEND: Final = {
     "x": "not there",
     "m": "out of place",
     "r": "refused by the application",
-    "u": "not read",
+    "u": "went no further",
     "?": "not known",
     "+": "one more than above",
     "~": "changed",

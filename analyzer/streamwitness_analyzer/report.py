@@ -57,11 +57,20 @@ def confidence_word(confidence: str | None) -> str:
     return _CONFIDENCE.get(confidence or "", "")
 
 
+def _sure(document: Document) -> str:
+    """How sure the headline is: of its findings, else of who ended the stream; an integrity says that by itself."""
+    found = {finding["confidence"] for finding in document["findings"]}
+    if found:
+        return " and ".join(word for confidence, word in _CONFIDENCE.items() if confidence in found)
+    integrity = str(document["integrity"]).upper()
+    return "proven" if document["ending"]["by"] and not str(document["headline"]).endswith(integrity) else ""
+
+
 def _headline(document: Document, style: Style) -> str:
     state = _STATE.get(document["state"], str(document["state"]))
     if document["state"] == "corrected":
         state += f" (revision {document['revision']})"
-    said = ", ".join(word for word in (confidence_word(document["confidence"]), state) if word)
+    said = ", ".join(word for word in (_sure(document), state) if word)
     colour = _COLOURS.get(document["integrity"], "bold")
     return f"{style.dress(style.plain(document['headline']), 'bold', colour)}   {said}"
 

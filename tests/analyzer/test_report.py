@@ -131,7 +131,7 @@ def test_everything_else_that_can_be_said() -> None:
         ),
         Style(),
     )
-    assert text.splitlines()[0] == "THE CLIENT'S PARSER LOST 1 EVENT   proven, final, corrected (revision 3)"
+    assert text.splitlines()[0] == "THE CLIENT'S PARSER LOST 1 EVENT   proven and narrowed, final, corrected (revision 3)"
     assert text.splitlines()[2:] == [
         "Attempt 1",
         "                      0",
@@ -141,7 +141,7 @@ def test_everything_else_that_can_be_said() -> None:
         "                      0",
         " gateway out       4  ●●●●",
         " client received   4  ●●·+  cancelled, records missing",
-        "                      · not read  + one more than above",
+        "                      · went no further  + one more than above",
         "Findings",
         " 1  GATEWAY lost event 3, proven: 1 event never left the gateway.",
         "    seen     what saw it (gap)",

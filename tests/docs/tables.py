@@ -105,7 +105,7 @@ def _kind(kind: str) -> tuple[str, str]:
     had, came = _BETWEEN.get(kind, ("egress", "wire"))
     blanks = {name: f"{{{name}}}" for name in ("count", "first", "it", "note")}
     sentence = words.EXPLAINED[kind].format(**words.told_between(had, came), **blanks)
-    return " … ".join(words.VERBS[kind]), sentence[0].upper() + sentence[1:]
+    return words.VERBS[kind].format(what="…"), sentence[0].upper() + sentence[1:]
 
 
 _BETWEEN: Final[dict[str, tuple[Point, Point]]] = {

@@ -114,18 +114,18 @@ def test_every_case_is_explained() -> None:
     [
         (
             (3, 12),
-            "THE TRANSPORT LOST 1 EVENT, AND 1 MORE FINDING",
+            "THE TRANSPORT LOST 2 EVENTS",
             ["TRANSPORT lost event 3", "TRANSPORT lost event 12"],
         ),
         (
             (3, 9, 15, 21),
-            "THE TRANSPORT LOST 1 EVENT, AND 3 MORE FINDINGS",
+            "THE TRANSPORT LOST 4 EVENTS",
             ["TRANSPORT lost event 3", "TRANSPORT lost event 9", "2 more findings"],
         ),
     ],
 )
 def test_a_list_has_room_for_some_findings(lost: tuple[int, ...], headline: str, listed: list[str]) -> None:
-    """The rest by their number, which is one of findings and not of events."""
+    """The rest by their number, which is one of findings and not of events; a headline has the sum."""
     verdict = hop(WORDS, without(WORDS, *lost))
     assert verdict["headline"] == headline
     assert verdict["short"].split("; ")[-len(listed) :] == listed

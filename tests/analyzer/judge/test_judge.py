@@ -122,11 +122,11 @@ CASES = {
     ),
     "gateway swaps": Case(
         sent(ANSWER, [*ANSWER[:6], ANSWER[7], ANSWER[6], *ANSWER[8:]]), integrity="damaged",
-        findings=[("reorder", "gateway", [6, 7])], short="GATEWAY displaced 1 of events 6–7",
+        findings=[("reorder", "gateway", [6, 7])], short="GATEWAY put events 6–7 in another order",
     ),
     "gateway invents the end": Case(
         sent(CUT, [*CUT, DONE], **ended("stopped_at_terminal")), "upstream_truncated", "source", "damaged",
-        [("fabricated", "gateway", [9, 9])], (9, 10), "SOURCE cut after event 8; GATEWAY invented event 9",
+        [("fabricated", "gateway", [9, 9])], (9, 10), "SOURCE cut after event 8; GATEWAY made up the end of the answer",
     ),
     "second upstream": Case(failed_over(), notes=("superseded",)),
     "network reset": Case(
@@ -143,7 +143,7 @@ CASES = {
         findings=[("gap", "reducer", [9, 9])], counts=(15, 14), short="REDUCER lost event 9",
     ),
     "user cancels": Case(
-        cancelled(), "client_cancelled", "client", counts=(40, 7), short="cancelled by the client, intact",
+        cancelled(), "client_cancelled", "client", counts=(40, 7), short="cancelled by the client after event 6, intact",
         notes=("undelivered",),
     ),
     "gateway only": Case(path(ANSWER, ANSWER, None), counts=(15, None)),  # type: ignore[arg-type]

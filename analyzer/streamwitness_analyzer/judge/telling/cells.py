@@ -11,14 +11,17 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from streamwitness.semconv import FINISH, MISSING, TERMINAL
+from streamwitness.semconv import ERROR, FINISH, MISSING, TERMINAL
 from streamwitness_analyzer.judge.attribute import Step
-from streamwitness_analyzer.judge.client.named import USED, read
+from streamwitness_analyzer.judge.client.named import USED, carrying, read
+from streamwitness_analyzer.judge.compare.change import LOSSES
 from streamwitness_analyzer.judge.compare.edits import matching
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of
+from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of, positions_with
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
+
+from . import words
 
 MOST: Final = 4_000
 """Longest picture; longer streams have none."""
@@ -115,8 +118,12 @@ def _columns(record: Record) -> bool:
 
 
 def alone(record: Record) -> str:
-    """The cells of a record that is on no path: an upstream attempt that another one replaced."""
-    return "".join(_own(record)) if record.events <= MOST else ""
+    """The cells of a record that stands by itself: an upstream attempt that another one replaced, or was cut anew."""
+    row = _own(record) if record.events <= MOST else []
+    last = last_with(record, FINISH | TERMINAL) if row else None
+    if last is not None and row[last] == "o":
+        row[last] = "F"
+    return "".join(row)
 
 
 def _drawn(path: Path) -> list[Step]:
@@ -124,7 +131,7 @@ def _drawn(path: Path) -> list[Step]:
     upstream = path.upstream
     hop, leg = upstream.hop, upstream.leg
     mixed = hop is not None and leg is not None and (upstream.recut or hop.status == "unproven")
-    mixed = mixed and not (hop is not None and hop.status == "faulty" and _mostly_the_same(path))
+    mixed = mixed and not (hop is not None and hop.status != "intact" and _mostly_the_same(path))
     mixed = mixed or (upstream.joined and bool(upstream.superseded))
     return [step for step in path.steps if not (mixed and step.after.point == "egress")]
 
@@ -173,7 +180,7 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
     _mark_absent(path, step, row, there)
     grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
     if step.after.point != "applied":
-        _insert_new(grid, step)
+        _insert_new(grid, step, _unsure(path, step))
 
 
 def _copied(step: Step, row: list[str], there: Sequence[int | None], same: int) -> list[int | None]:
@@ -189,6 +196,8 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
     by_name = step.after.point == "applied"
     a, b = ([], []) if by_name else (_tokens(step.before, step), _tokens(step.after, step))
     pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
+    if step.hop.status == "unproven" and 2 * len(pairs) < len(b):
+        pairs, displaced = [], set()  # nothing is known by so little
     where: list[int | None] = [None] * step.after.events
     for p, q in pairs:
         column = there[p] if p < len(there) else None
@@ -205,19 +214,46 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
     if "" in row:
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
-        quiet = _quiet(step)
-        unsure = step.hop.status == "unproven"
-        reach = len(row) if step.peer else max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        quiet, unsure, lost = _quiet(step), _unsure(path, step), _named_lost(step)
+        reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        due = step.peer and step.hop.reason not in words.LEFT_OPEN
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            unread = column > reach and not told
-            row[column] = "u" if unread else "c" if position in quiet else "?" if unsure else "x"
-    if step.after.point == "applied" and path.named is not None:
-        letters = dict.fromkeys(path.named.ignored, "c") | dict.fromkeys(path.named.rejected, "r")
-        for position, letter in letters.items():
-            at = there[position] if position < len(there) else None
-            if at is not None:
-                row[at] = letter
+            unread = column > reach and not told and (not due or _not_taken_up(step, position in quiet))
+            row[column] = _absent(unread, position in quiet, unsure and position not in lost, step.after.closed)
+    for position, letter in _told_by_name(path, step).items():
+        at = there[position] if position < len(there) else None
+        if at is not None:
+            row[at] = letter
+
+
+def _not_taken_up(step: Step, quiet: bool) -> bool:
+    """Whether the application has nothing to do with an event because it took up none of those before it."""
+    return quiet and step.after.point == "applied" and step.hop.status == "faulty"
+
+
+def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:
+    """The letter of an event that did not come: never due, kept back by design, not known, or lost."""
+    if unread:
+        return "u" if closed else "?"
+    return "c" if quiet else "?" if unsure else "x"
+
+
+def _unsure(path: Path, step: Step) -> bool:
+    """Whether an event that is not found behind the hop may be there all the same, as it was or in other pieces."""
+    return step.hop.status == "unproven" or (step.after.point == "egress" and path.upstream.recut)
+
+
+def _told_by_name(path: Path, step: Step) -> dict[int, str]:
+    """What the application reports of single events, and the error that it was told by an exception."""
+    if step.after.point != "applied" or path.named is None:
+        return {}
+    results = read(step.after).results
+    errors = [position for position in positions_with(step.before, ERROR) if position not in results]
+    often = [p for p, told in results.items() if p != MISSING and sum(result in USED for result in told) > 1]
+    part = [p for p, told in results.items() if told[-1] == "partial"]
+    letters = (("c", path.named.ignored), ("r", path.named.rejected), ("u", errors), ("+", often), ("~", part))
+    return {position: letter for letter, positions in letters for position in positions}
 
 
 def _quiet(step: Step) -> Container[int]:
@@ -227,10 +263,17 @@ def _quiet(step: Step) -> Container[int]:
     if step.hop.status == "intact":
         return range(step.before.events)
     view = View(step.before, "semantic")
-    return set(range(step.before.events)) - set(view.positions) if view.whole else ()
+    due = set(carrying(view) if step.after.point == "applied" else view.positions) | _named_lost(step)
+    return set(range(step.before.events)) - due if view.whole else ()
 
 
-def _insert_new(grid: _Grid, step: Step) -> None:
+def _named_lost(step: Step) -> set[int | None]:
+    """Events without output that a finding is about all the same: an error, a finish."""
+    lost = [c.span for c in step.hop.changes if c.kind in LOSSES and c.proof.case == "envelope" and c.placed]
+    return {position for first, last in lost for position in range(first, last + 1)}
+
+
+def _insert_new(grid: _Grid, step: Step, unsure: bool) -> None:
     """Events that the point before did not have get columns of their own, where they stand here."""
     where = grid.places[step.after.recorder]
     if None not in where:
@@ -242,12 +285,23 @@ def _insert_new(grid: _Grid, step: Step) -> None:
             new.setdefault(behind, []).append(q)
         else:
             behind = column
-    letter = "?" if step.hop.status == "unproven" else "+"
     moved = grid.widen({column: len(events) for column, events in new.items()})
-    row = grid.rows[step.after.recorder]
+    row, letters = grid.rows[step.after.recorder], _letters_of_new(step, unsure)
     for column, events in new.items():
         for at, q in enumerate(events, 0 if column < 0 else moved[column] + 1):
-            where[q], row[at] = at, letter
+            where[q], row[at] = at, letters.get(q, "o")
+
+
+def _letters_of_new(step: Step, unsure: bool) -> dict[int, str]:
+    """Positions behind the hop → the letter of what is one too many there; what says nothing may come by design."""
+    hop, after = step.hop, step.after
+    if hop.status == "intact" or hop.reason in words.LEFT_OPEN:
+        return {}
+    every = unsure or after.point == "wire"
+    places = range(after.events) if every else (p for p in View(after, "semantic").positions if p is not None)
+    spans = [c.span for c in hop.changes if c.side == "after"]
+    told = {position: "+" for first, last in spans for position in range(first, last + 1)}
+    return dict.fromkeys(places, "?" if unsure else "+") | told
 
 
 # --------------------------------------------------------------------------- which event is which
@@ -265,14 +319,16 @@ def _pairs(a: Sequence[object], b: Sequence[object]) -> tuple[Pairs, set[int]]:
 
 def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[object]) -> list[tuple[int, int, str]]:
     """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
-    if step.after.point == "applied" or step.hop.status != "faulty":
+    if step.after.point == "applied" or step.hop.status == "intact":
+        return []
+    if (unproven := step.hop.status == "unproven") and step.hop.reason in words.LEFT_OPEN:
         return []
     changed = any(change.kind in _CHANGED for change in step.hop.changes)
     out: list[tuple[int, int, str]] = []
     for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
         here, there = range(p + 1, p_end), range(q + 1, q_end)
         for i, j in zip(here, there, strict=False):
-            if (step.before.point, i) == a[i] or (step.after.point, j) == b[j]:
+            if unproven or (step.before.point, i) == a[i] or (step.after.point, j) == b[j]:
                 out.append((i, j, "?"))
             elif changed and len(here) == len(there):
                 out.append((i, j, "~"))

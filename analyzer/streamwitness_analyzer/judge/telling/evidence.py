@@ -26,9 +26,12 @@ _CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
 
 
 def evidence(
-    change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None
-) -> dict[str, str]:
+    change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None,
+    *, manner: str = "",
+) -> dict[str, str]:  # fmt: skip
     """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
+    if manner == words.SWALLOWED:
+        return _swallowed(sequence, seen, missing)
     if change.kind == "upstream_kept_running":
         return _wasted(change, sequence, seen, missing)
     if change.kind == "delayed":
@@ -40,7 +43,8 @@ def evidence(
     place = _place(change, sequence, about)
     whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
     same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
-    return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": _missing(change, sequence, about, missing)}
+    told = _reported(change, place) or _missing(change, sequence, about, seen, missing)
+    return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": told}
 
 
 def evidence_of_one(change: Change, sequence: Span, record: Record) -> dict[str, str]:
@@ -65,11 +69,27 @@ def _place(change: Change, sequence: Span, about: bool) -> str:
     return f"{what} {words.near(sequence)}"
 
 
-def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> str:
+def _reported(change: Change, place: str) -> str:
+    """What the application itself says that it did with these events."""
+    begins, _, said = change.note.partition(" as ")
+    if begins == "reported" and said in words.REPORTED:
+        return f"the application itself reports that {words.REPORTED[said]} {place}"
+    if begins != "rejected":
+        return ""
+    reasons = " or ".join(words.REFUSED_FOR.get(reason, reason) for reason in said.split(", "))
+    return f"the application itself reports that it refused {place} as {reasons}"
+
+
+def _swallowed(sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
+    return {
+        "seen": f"{SAW[seen.point]} an error as {words.where(sequence, False)}",
+        "missing": f"{SAW[missing.point]} no error, and ended as an answer ends; {_held(missing)}",
+    }
+
+
+def _missing(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> str:
     saw, (first, last) = SAW[missing.point], sequence
     told = f"; {change.note}" if change.note else ""
-    if change.note.startswith(("reported as", "rejected as")):
-        return f"client applied did not use {words.where(sequence, about)}; {change.note} by the application itself"
     if change.kind == "tail":
         what = f"{saw} nothing from event {first} on" if first else f"{saw} nothing"
     elif change.kind in _CHANGED:
@@ -79,7 +99,8 @@ def _missing(change: Change, sequence: Span, about: bool, missing: Record) -> st
     elif about or not first:
         what = f"{saw} {words.events(change.count)} less"
     else:
-        what = f"{saw} {first - 1}, then {last + 1}"
+        ends = change.span[1] >= seen.events - 1
+        what = f"{saw} {first - 1}, then {'nothing more' if ends else last + 1}"
     return f"{what}{_raised(missing)}; {_held(missing)}{told}"
 
 

@@ -51,18 +51,24 @@ class Finding:
         return replace(change, kind="gap") if some else change
 
     @property
+    def manner(self) -> str:
+        """What it is told as: its kind, or one of the few that the kind alone would tell badly (`words.SPECIAL`)."""
+        change = self._in_words
+        if change.proof.case != "envelope" or self.fault.by_itself:
+            return change.kind
+        if change.kind == "gap" and change.note:
+            return words.SWALLOWED
+        return words.MADE_UP if change.kind == "fabricated" else change.kind
+
+    @property
     def short(self) -> str:
         """For a list."""
         change = self._in_words
         if self.fault.by_itself and change.kind == "gap":
-            return words.short_hole(self.fault.suspects, self.sequence, change.count)
-        return words.short_finding(change.kind, self.fault.suspects, self.sequence, self.about, change.count)
-
-    @property
-    def headline(self) -> str:
-        """For a report."""
-        change = self.fault.change
-        return words.headline_finding(change.kind, self.fault.suspects, change.count, change.exact)
+            place = words.hole_in_short(self.sequence, change.count)
+        else:
+            place = words.place_in_short(change.kind, self.sequence, self.about, change.count)
+        return words.short_finding(self.manner, self.fault.suspects, place)
 
     @property
     def sentence(self) -> str:
@@ -74,7 +80,7 @@ class Finding:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if change.note.startswith(REFUSED_AS):
             return words.explained_refusal(change.kind, change.count, change.exact, places)
-        return words.explained(change.kind, change.count, change.exact, places)
+        return words.explained(self.manner, change.count, change.exact, places)
 
     @cached_property
     def evidence(self) -> dict[str, str]:
@@ -82,7 +88,9 @@ class Finding:
         fault = self.fault
         if fault.by_itself:
             return evidence_of_one(fault.change, self.sequence, fault.seen)
-        return evidence(self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as)
+        return evidence(
+            self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as, manner=self.manner
+        )
 
     def document(self) -> dict[str, Any]:
         """The finding in JSON types."""

@@ -16,14 +16,18 @@ from streamwitness.semconv import (
     UPSTREAM_NOISE,
     Component,
 )
+from streamwitness_analyzer.judge.compare.change import LOSSES
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.states import after, finish
 from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.refused import REFUSED_AS
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
+from .counting import counts
 from .findings import Finding
+from .headline import headline
 
 _SHORT: Final = frozenset(("length", "content_filter"))
 _CONTRADICTION: Final = (
@@ -34,22 +38,23 @@ _CONTRADICTION: Final = (
 
 _LISTED: Final = 3
 """Findings that a list has room for."""
-_LAST_TOLD: Final = frozenset(("upstream_truncated", "gateway_truncated", "network_lost", "stalled", "upstream_error"))
+_LAST_TOLD: Final = frozenset(
+    ("upstream_truncated", "upstream_timeout", "gateway_truncated", "network_lost", "stalled", "upstream_error",
+     "client_cancelled", "client_timeout", "client_abandoned", "client_gone", "client_vanished"),
+)  # fmt: skip
 """Endings of which people read behind which event they were."""
 
 
 def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
     """Headline, summary and short form: what was found, and how it ended where that says more."""
-    ending = _in_short(row, main)
+    ending = _in_short(row, main, found)
     blamed = list(dict.fromkeys(finding.short for finding in found))
     completed = row.ending == "completed"
     short = "; ".join([*([] if completed and blamed else [ending]), *_listed(blamed)])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
         short = f"{ending}, {integrity}"
-    headline = found[0].headline if found else short.upper()
-    if len(found) > 1:
-        headline += f", AND {words.counted(len(found) - 1, 'MORE FINDING').upper()}"
-    return {"headline": headline, "summary": _summary(row, integrity, found, main), "short": short}
+    told = headline(found) if found else short.upper()
+    return {"headline": told, "summary": _summary(row, integrity, found, main), "short": short}
 
 
 def _listed(findings: list[str]) -> list[str]:
@@ -58,20 +63,30 @@ def _listed(findings: list[str]) -> list[str]:
     return findings if more <= 0 else [*findings[: _LISTED - 1], f"{more + 1} more findings"]
 
 
-def _in_short(row: Row, main: Path | None) -> str:
-    if row.ending is None:
-        return "not ended yet"
-    text = words.NOT_SEEN.get(row.ending, words.ENDED[row.ending]) if row.by is None else words.ENDED[row.ending]
-    if row.ending == "protocol_violation" and row.by is not None:
-        text = f"{row.by.upper()} {text}"
-    if row.ending in ("stalled", "stalled_before_first") and row.by is not None:
-        text = f"{row.by.upper()} {text}"
+def _in_short(row: Row, main: Path | None, found: Sequence[Finding]) -> str:
+    text = words.ended(row.ending, row.by)
     if row.ending not in _LAST_TOLD:
         return text
-    last = after(row, main)
+    last = _last(row, main, found)
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
     return f"{text} after event {last}" if last is not None and last >= 0 else text
+
+
+def _last(row: Row, main: Path | None, found: Sequence[Finding]) -> int | None:
+    """The last event before the end, by the numbers that the findings have: those of what the gateway read.
+
+    Of a client that stopped it is the last one that its application had, not one that still lay in a buffer.
+    """
+    last, hop = after(row, main), main.upstream.hop if main is not None else None
+    if main is not None and row.by == "client" and not found and (used := counts(main)[1]) is not None:
+        return main.first + used - 1
+    if last is None or hop is None or row.by != "gateway" or all(finding.axis != "ingress" for finding in found):
+        return last
+    for change in sorted(hop.changes, key=lambda change: change.span):
+        if change.side == "before" and change.kind in LOSSES and change.span[0] <= last:
+            last += change.count
+    return last
 
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
@@ -83,8 +98,8 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
     if found and not found[0].fault.suspects:
         return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
-    if lost:
-        total = max((record.total("content") for record in main.records), default=0) if main else 0
+    total = max((record.total("content") for record in main.records), default=0) if main else 0
+    if 0 < lost <= total:
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
         return f"{first} {found[0].sentence}"
@@ -130,11 +145,11 @@ def why(
         for step in path.steps:
             if step.hop.status == "unproven":
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
-                unknown.append(f"{pair}: {step.hop.reason}")
+                unknown.append(f"{pair}: {words.LEFT_OPEN.get(step.hop.reason, step.hop.reason)}")
     unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
-    unknown += doubts
+    unknown += [*doubts, *_unvouched(found)]
     unknown += ["more records came than are kept of one stream"] if excess else []
-    evidence = found[0].evidence if found else _stopped_at_the_source(row, main)
+    evidence = found[0].evidence if found else _of_the_ending(row, main)
     innocent = intact - blamed - _ended_by(row)
     return {
         **evidence,
@@ -168,16 +183,41 @@ def _inside(components: Sequence[Component]) -> str:
     return f"loss inside the {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
 
 
-def _stopped_at_the_source(row: Row, main: Path | None) -> dict[str, str]:
-    """The evidence of an ending that is the provider's: what gateway in read last."""
-    leg = main.record("ingress") if main else None
-    if row.by != "source" or row.ending == "completed" or leg is None:
+def _unvouched(found: Sequence[Finding]) -> list[str]:
+    """Why a single suspect is not proven, where the records themselves could be anybody's."""
+    forged = any(len(f.fault.suspects) == 1 and not (f.fault.seen.vouched and f.fault.missing.vouched) for f in found)
+    return ["who sent these records: they came without a key that says so"] if forged else []
+
+
+def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
+    """What two points next to it testify of an ending that is the provider's or the gateway's."""
+    leg, egress = (main.record(point) for point in ("ingress", "egress")) if main else (None, None)
+    if leg is None or (row.by, row.ending) == ("source", "completed") or row.by not in ("source", "gateway"):
         return {"seen": "", "missing": ""}
     if row.ending == "upstream_error":
         return {"seen": f"{words.label(leg.point)} read an error as event {after(row, main)}", "missing": ""}
-    last = words.UPSTREAM_ENDS.get(leg.end or "", "no more")
-    seen = f"{words.label(leg.point)} read {words.events(leg.events)}, then {last}"
-    return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
+    seen = f"{words.label(leg.point)} read {words.events(leg.events)}{_and_then(leg, row)}"
+    if row.by == "source":
+        return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
+    return {"seen": seen, "missing": _sent(egress) if egress is not None else ""}
+
+
+def _and_then(leg: Record, row: Row) -> str:
+    """What gateway in read last, or did; what it did after a stall is not what the stall was about."""
+    if row.ending in ("stalled", "stalled_before_first"):
+        return ", then no more" if row.by == "source" else ""
+    if leg.complete:
+        return ", the whole answer"
+    return f", then {words.UPSTREAM_ENDS.get(leg.end or '', 'no more')}"
+
+
+def _sent(egress: Record) -> str:
+    """How gateway out ended, for an ending that is the gateway's."""
+    end = words.GATEWAY_ENDS.get(egress.end or "")
+    if end is None and egress.part("error"):
+        end = "the last of them an error of its own"
+    end = end or ("with a finish" if egress.complete else "then ended without a finish")
+    return f"{words.label(egress.point)} sent {words.events(egress.events)}, {end}"
 
 
 # --------------------------------------------------------------------------- notes
@@ -227,7 +267,11 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
         notes.append(_note("silent", 1, silence))
     if path.named is not None and path.named.ignored:
         notes.append(_note("ignored", len(path.named.ignored)))
-    if path.named is not None and path.named.rejected:
+    if (
+        path.named is not None
+        and path.named.rejected
+        and not any(f.change.note.startswith(REFUSED_AS) for f in path.faults)
+    ):
         notes.append(_note("rejected", len(path.named.rejected)))
     return notes
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from streamwitness.semconv import POINT_LABELS, Component, Point
+from streamwitness_analyzer.judge.gateway.envelope import LEFT_OUT
+from streamwitness_analyzer.judge.gateway.envelope import MADE_UP as OWN_WORD
+from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 
 WHO: Final[dict[Component, str]] = {
     "source": "source",
@@ -17,25 +20,35 @@ WHO: Final[dict[Component, str]] = {
 """How a component is called in a sentence."""
 
 VERBS: Final = {
-    "gap": ("lost", "event"),
-    "tail": ("lost the end from", "event"),
-    "reorder": ("displaced", "event"),
-    "gap_or_late": ("lost or delayed", "event"),
-    "mismatch": ("changed", "event"),
-    "duplicate": ("doubled", "event"),
-    "fabricated": ("invented", "event"),
-    "extra": ("added", "event"),
-    "corrupt": ("changed the bytes of", "event"),
-    "altered": ("changed the content of", "event"),
-    "partial": ("applied only a part of", "event"),
-    "misapplied": ("kept another text than it was given", ""),
-    "cross_stream": ("mixed in from another stream", "event"),
-    "malformed": ("broke", "event"),
-    "after_terminal": ("went on behind the end with", "event"),
-    "delayed": ("held back", "event"),
-    "upstream_kept_running": ("kept reading", "event"),
+    "gap": "lost {what}",
+    "tail": "lost {what}",
+    "reorder": "put {what} in another order",
+    "gap_or_late": "lost or delayed {what}",
+    "mismatch": "changed {what}",
+    "duplicate": "doubled {what}",
+    "fabricated": "invented {what}",
+    "extra": "added {what}",
+    "corrupt": "changed the bytes of {what}",
+    "altered": "changed the content of {what}",
+    "partial": "used only a part of {what}",
+    "misapplied": "kept another text than it was given",
+    "cross_stream": "mixed in {what} of another stream",
+    "malformed": "broke {what}",
+    "after_terminal": "put {what} behind the end",
+    "delayed": "held back {what}",
+    "upstream_kept_running": "read {what} after its client had gone",
 }
-"""Kind → what was done, and to what; "" where that says it all."""
+"""Kind → what was done, and to what."""
+
+SWALLOWED: Final = "swallowed"
+MADE_UP: Final = "made up"
+SPECIAL: Final = {
+    SWALLOWED: ("swallowed an error", "The error that {had} never {came}: the answer ends as if there had been none."),
+    MADE_UP: ("made up the end of the answer", "The answer ends with {count} that {came}, and that {never_had}."),
+}
+"""What some findings are told as in place of their kind → what was done, and the sentence."""
+_UNCOUNTED: Final = {"reorder": "events"}
+"""What a headline says of kinds of which a number would say nothing: how many events moved is a matter of view."""
 
 HAD: Final[dict[Point, tuple[str, str]]] = {
     "source": ("the provider", "sent"),
@@ -97,7 +110,7 @@ BY_ITSELF: Final = {
 ENDED: Final = {
     "completed": "completed",
     "client_cancelled": "cancelled by the client",
-    "client_timeout": "the client waited no longer",
+    "client_timeout": "the client gave up waiting",
     "client_abandoned": "abandoned by the client",
     "client_gone": "the client went away",
     "client_vanished": "the client vanished",
@@ -126,18 +139,50 @@ NOT_SEEN: Final = {
 }
 """The same, where who ended it was not seen."""
 
+_WHO_FIRST: Final = frozenset(("protocol_violation", "stalled", "stalled_before_first"))
+"""Endings of which the words do not tell yet who it was."""
+
+
+def ended(ending: str | None, by: str | None) -> str:
+    """How it ended, in a few words: `GATEWAY cut`; where it was not seen who ended it, nobody is named."""
+    if ending is None:
+        return "not ended yet"
+    if by is None:
+        return NOT_SEEN.get(ending, ENDED[ending])
+    if ending == "completed" and by == "gateway":
+        return "completed by the GATEWAY itself"
+    return f"{by.upper()} {ENDED[ending]}" if ending in _WHO_FIRST else ENDED[ending]
+
+
 UPSTREAM_ENDS: Final = {
     "eof": "the end of the body",
     "reset": "a connection reset",
     "protocol_error": "a body that broke off",
     "timeout": "nothing more in time",
     "stopped_at_terminal": "the terminator",
+    "cancelled": "let go of the upstream",
+    "abandoned": "let go of the upstream",
+    "raised": "raised",
 }
 """What gateway in read last, by its end: the evidence of an ending that is the provider's."""
 
+GATEWAY_ENDS: Final = {
+    "raised": "then its code raised",
+    "shutdown": "then it was stopped",
+    "disconnected": "then nothing more until its client was gone",
+}
+"""What gateway out did last, by its end, where the parts of what it sent do not tell it."""
+
+LEFT_OPEN: Final = {
+    IN_PASSING: "whether the gateway would still have sent what it had read last",
+    LEFT_OUT: "whether what the gateway had read last belonged into the answer, which it finished itself",
+    OWN_WORD: "whether the answer was whole when the gateway stopped reading and finished it in a word of its own",
+}
+"""Why a hop is unproven, where that is a fact → what it leaves open."""
+
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost them.",
-    "superseded": "{count} broke and another answered in its place; that accuses nobody.",
+    "superseded": "{count} broke or was given up, and another answered in its place; that accuses nobody.",
     "ignored": "{count} left out on purpose by the application.",
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",
@@ -156,6 +201,24 @@ NOTES: Final = {
     "edited": "The gateway says that it {detail} on purpose.",
 }
 """Note → sentence; notes are no faults."""
+
+REPORTED: Final = {
+    "raised": "its code raised at",
+    "overflow_dropped": "it had no room for",
+    "partial": "it used only a part of",
+}
+"""What an application reports of an event that it lost (a part of) → how it is told, before the event."""
+REFUSED_FOR: Final = {
+    "duplicate": "a duplicate",
+    "gap": "one that comes behind a gap",
+    "reordered": "one out of order",
+    "buffered": "one to wait for others, which never came",
+    "stall_flushed": "one that waited too long for others",
+    "wrong_stream": "another stream's",
+    "after_terminal": "one behind the end",
+    "malformed": "one that it cannot read",
+}
+"""Why an application's reducer refuses an event, as what."""
 
 RAISED: Final = {"parser": "the client's parser", "reducer": "the application's own code"}
 """Components of the client that can raise → what they are called."""
@@ -201,36 +264,42 @@ def suspects_called(suspects: Sequence[Component]) -> str:
     return " or ".join(name.upper() for name in suspects) or "NOBODY"
 
 
-def short_finding(kind: str, suspects: Sequence[Component], span: Sequence[int] | None, about: bool, count: int) -> str:
+def did(manner: str, what: str) -> str:
+    """What was done, by a finding's kind or what it is told as: `lost event 12`."""
+    special, _ = SPECIAL.get(manner, ("", ""))
+    return special or VERBS[manner].format(what=what)
+
+
+def short_finding(manner: str, suspects: Sequence[Component], place: str) -> str:
     """A finding in a list: `PARSER lost event 12`."""
-    if not suspects:
-        return "contradicting records"
-    verb, _ = VERBS[kind]
-    if kind == "tail" and span is not None:
-        return f"{suspects_called(suspects)} lost the end from event {span[0]}"
-    if not VERBS[kind][1]:
-        return f"{suspects_called(suspects)} {verb}"
-    place = where(span, about)
-    width = 0 if span is None else span[1] - span[0] + 1
-    if width > max(1, count):
-        place = f"{count} of {place}"
-    return f"{suspects_called(suspects)} {verb} {place}"
+    return f"{suspects_called(suspects)} {did(manner, place)}" if suspects else "contradicting records"
 
 
-def short_hole(suspects: Sequence[Component], span: Sequence[int], count: int) -> str:
+def place_in_short(kind: str, span: Sequence[int], about: bool, count: int) -> str:
+    """Where it is, for a list: `event 12`, `2 of events 3–7`, `the end from event 5`."""
+    if kind == "tail":
+        return f"the end from event {span[0]}"
+    width = span[1] - span[0] + 1
+    if kind == "cross_stream" and width > count:
+        return events(count)
+    if kind == "reorder":
+        return f"events near {span[0]}" if width == 1 else where(span, about)
+    return where(span, about) if width <= max(1, count) else f"{count} of {where(span, about)}"
+
+
+def hole_in_short(span: Sequence[int], count: int) -> str:
     """What never came to the first point has no place there, but one before which it is missing."""
-    return f"{suspects_called(suspects)} lost {events(count)} before {where((span[0], span[0]), False)}"
+    return f"{events(count)} before {where((span[0], span[0]), False)}"
 
 
-def headline_finding(kind: str, suspects: Sequence[Component], count: int, exact: bool) -> str:
-    """A finding as a headline: `THE CLIENT'S PARSER LOST 1 EVENT`."""
-    if not suspects:
-        return "THE RECORDS CONTRADICT EACH OTHER"
-    who = " OR ".join(f"THE {WHO[c]}" for c in suspects)
-    verb = "lost" if kind == "tail" else VERBS[kind][0]
-    least = "" if exact else "at least "
-    what = f" {least}{events(count)}" if VERBS[kind][1] else ""
-    return f"{who} {verb}{what}".upper()
+def accused(suspects: Sequence[Component]) -> str:
+    """Who is named in a headline: `the client's parser`; empty where nobody is."""
+    return " or ".join(f"the {WHO[c]}" for c in suspects)
+
+
+def at_large(manner: str, count: int, exact: bool) -> str:
+    """What was done, as a headline says it: `lost 3 events`."""
+    return did(manner, _UNCOUNTED.get(manner) or f"{'' if exact else 'at least '}{events(count)}")
 
 
 def told_between(had: Point, came: Point) -> dict[str, str]:
@@ -254,9 +323,10 @@ def explained_refusal(kind: str, count: int, exact: bool, words: Mapping[str, st
     return _counted(REFUSED[kind], count, exact, words)
 
 
-def explained(kind: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
+def explained(manner: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
     """The sentence of a finding; `words` are those of `told_between`, `first` and `note`."""
-    return _counted(EXPLAINED[kind], count, exact, words)
+    _, special = SPECIAL.get(manner, ("", ""))
+    return _counted(special or EXPLAINED[manner], count, exact, words)
 
 
 def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -> str:

@@ -1,0 +1,99 @@
+"""First lines: what people who read nothing else take away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, usual
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, TERMINAL
+from streamwitness_analyzer.judge import judge
+
+WORDS = answer(range(1, 13))
+
+
+def verdict(blocks: list[Block]) -> dict[str, Any]:
+    """When nothing more is waited for."""
+    return judge(blocks, settled=True)
+
+
+def without(events: list[Event], *at: int) -> list[Event]:
+    """These events but those."""
+    return [event for i, event in enumerate(events) if i not in at]
+
+
+def test_deeds_of_two_components_are_told_with_who_did_which() -> None:
+    """Two have room, each with its own suspect."""
+    sent = without(WORDS, 3)
+    parsed = handed_on(without(sent, 6))
+    blocks = path(WORDS, sent, sent, parsed, used(parsed))
+    assert verdict(blocks)["headline"] == "THE GATEWAY LOST 1 EVENT, THE CLIENT'S PARSER LOST 1 EVENT"
+
+
+def test_two_deeds_of_one_component_are_one_sentence() -> None:
+    """It is named once."""
+    got = without([*WORDS[:8], Event(99), *WORDS[8:]], 3)
+    blocks = path(WORDS, WORDS, got, handed_on(got), used(handed_on(got)))
+    assert verdict(blocks)["headline"] == "THE TRANSPORT LOST 1 EVENT AND INVENTED 1 EVENT"
+
+
+def test_what_is_more_is_counted() -> None:
+    """A third deed is a number of findings."""
+    sent = without(WORDS, 3)
+    got = without(sent, 5)
+    parsed = handed_on(without(got, 7))
+    headline = verdict(path(WORDS, sent, got, parsed, used(parsed)))["headline"]
+    assert headline == "THE GATEWAY LOST 1 EVENT, THE TRANSPORT LOST 1 EVENT, AND 1 MORE FINDING"
+
+
+def test_another_order_is_told_without_a_number() -> None:
+    """Three events that moved behind one, or one that moved before three: nobody knows."""
+    moved = [*WORDS[:4], *WORDS[7:8], *WORDS[4:7], *WORDS[8:]]
+    found = verdict(path(WORDS, moved, moved))
+    assert found["headline"] == "THE GATEWAY PUT EVENTS IN ANOTHER ORDER"
+
+
+def test_an_error_that_a_gateway_kept_is_told_as_that() -> None:
+    """And the picture shows that it did not leave."""
+    read, sent = [*WORDS[:6], Event(parts=ERROR)], WORDS[:6]
+    found = verdict(path(read, sent, sent, egress=How("egress", legs=(LEG,), complete=False)))
+    cells = {row["point"]: row["cells"] for row in found["points"]}
+    assert (found["headline"], cells["egress"][-1]) == ("THE GATEWAY SWALLOWED AN ERROR", "x")
+    assert "gateway in read an error as event 6" in found["findings"][0]["evidence"]["seen"]
+
+
+def test_an_end_that_a_gateway_made_up_is_told_as_that() -> None:
+    """Whatever it consists of."""
+    egress = How("egress", legs=(LEG,), expected=("ingress",))
+    blocks = [*usual("ingress").blocks(WORDS[:6]), *egress.blocks([*WORDS[:6], Event(parts=TERMINAL)])]
+    assert verdict(blocks)["headline"] == "THE GATEWAY MADE UP THE END OF THE ANSWER"
+
+
+@pytest.mark.parametrize(
+    ("end", "text"), [("cancelled", "CANCELLED BY THE CLIENT"), ("timeout", "THE CLIENT GAVE UP WAITING")]
+)
+def test_who_stopped_reading_is_told_with_the_last_event(end: str, text: str) -> None:
+    """With the last one that it had."""
+    wire, parsed = (How(point, end=end) for point in ("wire", "parsed"))
+    got = WORDS[:5]
+    blocks = path(
+        WORDS, WORDS, got, handed_on(got), used(handed_on(got)),
+        wire=wire, parsed=parsed, applied=How("applied", end=end, of="parsed"),
+    )  # fmt: skip
+    assert verdict(blocks)["headline"] == f"{text} AFTER EVENT 4, INTACT"
+
+
+def test_an_end_and_a_loss_are_told_by_the_same_numbers() -> None:
+    """Those of what the gateway read, also where it sent less."""
+    found = verdict(path(WORDS, without(WORDS, 5, 13, 14), without(WORDS, 5, 13, 14)))
+    assert found["short"].startswith("GATEWAY cut after event 12; GATEWAY lost")
+
+
+def test_records_that_anybody_may_have_sent_prove_nothing_and_that_is_told() -> None:
+    """A single suspect that is not proven has its reason."""
+    found = verdict([replace(block, role=None) for block in path(WORDS, WORDS, without(WORDS, 5))])
+    assert found["findings"][0]["confidence"] == "narrowed"
+    assert any(text.startswith("who sent these records") for text in found["why"]["unknown"])
