@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from streamwitness_analyzer.judge.attribute import Step
+from streamwitness_analyzer.judge.gateway.excuses import ANOTHERS
 from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.testimony.parts import MISREAD
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.together import chain
 
@@ -16,14 +18,13 @@ _ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
 def counts(path: Path) -> tuple[int | None, int | None]:
-    """(sent, used): sent by the upstream answer (else by the gateway); used by the last client point held.
+    """(sent, used): sent by the provider, as the gateway read it (where nobody did: by the gateway); used by the last
+    client point held.
 
     What an SDK consumes by design counts as used, an invented event as received. None: nobody who testified knows.
     """
     egress = path.record("egress")
-    feeding = path.upstream.hop is not None and path.upstream.hop.status != "unproven"
-    first = (path.record("ingress") if feeding or egress is None else None) or egress
-    sent = first.events if first is not None else None
+    sent = _sent(path, egress)
     client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
     if not client:
         return sent, None
@@ -32,6 +33,20 @@ def counts(path: Path) -> tuple[int | None, int | None]:
         if step.before in client and used is not None:
             used = _through(path, step, used)
     return sent, used
+
+
+def _sent(path: Path, egress: Record | None) -> int | None:
+    """Events of the upstream answer: of several responses the one that feeds it, of a continued one all together."""
+    legs, upstream = path.exchange.at("ingress"), path.upstream
+    if not legs:
+        return egress.events if egress is not None else None
+    if upstream.joined:
+        return sum(leg.events for leg in legs)
+    listed = egress.closing.legs if egress is not None and egress.closing is not None else ()
+    alone = len(legs) == 1 and {legs[0].recorder}.issuperset(listed)
+    if upstream.leg is None or upstream.hop is None or upstream.hop.reason in (ANOTHERS, MISREAD):
+        return None
+    return upstream.leg.events if alone or upstream.hop.status != "unproven" else None
 
 
 @dataclass(frozen=True, slots=True)
