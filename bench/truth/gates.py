@@ -24,6 +24,8 @@ class Tally:
     verdicts: int = 0
     invisible: int = 0
     ambiguous: int = 0
+    tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(what of a stream over sockets, its name) → streams."""
     matrix: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """(loss, component, outcome)."""
     by: Counter[tuple[str, str, str]] = field(default_factory=Counter)

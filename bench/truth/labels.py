@@ -113,6 +113,8 @@ class Ended:
 
     ending: frozenset[str]
     by: str | None
+    seen: bool = True
+    """Whether every point testifies, so that it must be told; else it may be told weaker, and only never falsely."""
     before: frozenset[tuple[str, str]] = frozenset()
     """(class, by whom) of an end that a part of the path had come to before; true of the records of that part."""
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from shlex import quote
-from typing import Any
+from textwrap import wrap
+from typing import Any, Final
 
 from streamwitness.semconv import COMPONENTS
 
 from .gates import GATES, Tally
 from .loss import LOSSES
 from .score import OUTCOMES
+
+_STAYS: Final = "\N{NO-BREAK SPACE}"
+"""Between a name and its count no line is broken."""
 
 
 def text(tally: Tally) -> Iterator[str]:
@@ -21,6 +25,7 @@ def text(tally: Tally) -> Iterator[str]:
     yield f"{hidden}; {tally.ambiguous:,} in which equal neighbours leave the place open"
     yield f"{tally.outcomes('unknowable', LOSSES):,} times a deed that no record can tell from something else"
     yield ""
+    yield from _tried(tally)
     yield from _confusion(tally)
     yield ""
     yield from _components(tally)
@@ -32,6 +37,25 @@ def text(tally: Tally) -> Iterator[str]:
     yield from _endings(tally)
     yield ""
     yield from _gates(tally)
+
+
+def _tried(tally: Tally) -> Iterator[str]:
+    """What the streams over sockets are made of."""
+    if not tally.tried:
+        return
+    yield f"over sockets: {sum(count for (what, _), count in tally.tried.items() if what == 'done'):,} streams"
+    for what in dict.fromkeys(what for what, _ in tally.tried):
+        counts = sorted(((name, count) for (of, name), count in tally.tried.items() if of == what), key=_often)
+        line = ", ".join(f"{name} {count:,}".replace(" ", _STAYS) for name, count in counts)
+        told = f"{what} ({len(counts)})" if what.startswith("faults of") else what
+        indented = wrap(line, 125, initial_indent=f"  {told:<26}", subsequent_indent=" " * 28, break_long_words=False)
+        yield from (part.replace(_STAYS, " ") for part in indented)
+    yield ""
+
+
+def _often(count: tuple[str, int]) -> tuple[int, str]:
+    """The most frequent first."""
+    return -count[1], count[0]
 
 
 def _gates(tally: Tally) -> Iterator[str]:
@@ -106,6 +130,7 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "verdicts": tally.verdicts,
         "invisible": tally.invisible,
         "ambiguous": tally.ambiguous,
+        "tried": {what: {n: c for (of, n), c in sorted(tally.tried.items()) if of == what} for what, _ in tally.tried},
         "confusion": _nested(tally.confused.items()),
         "gates": [gate.document(tally) for gate in GATES],
         "components": _nested(tally.matrix.items()),

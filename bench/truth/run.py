@@ -16,6 +16,7 @@ from .gates import Tally
 from .labels import Trial
 from .loss import LATE, LOSSES, WHOLE, with_summaries
 from .score import Score, score
+from .sockets.coverage import counted
 from .sockets.run import run
 from .sockets.scenario import Scenario
 from .streams import trial
@@ -114,8 +115,8 @@ def simulated(count: int, first: int = 0, workers: int = 1) -> Tally:
 def over_sockets(scenarios: Sequence[Scenario], workers: int = 1) -> Tally:
     """These streams over real sockets, each run once and judged under every sort of loss."""
     size = _at_a_time(len(scenarios), workers)
+    out = Tally(tried=counted(scenarios))
     chunks = [scenarios[at : at + size] for at in range(0, len(scenarios), size)]
-    out = Tally()
     for part in _mapped(_connected, chunks, workers):
         out.join(part)
     return out

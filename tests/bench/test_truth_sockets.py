@@ -8,11 +8,13 @@ import pytest
 
 from bench.truth.run import settled
 from bench.truth.score import score
-from bench.truth.sockets import matrix
+from bench.truth.sockets import coverage, matrix
 from bench.truth.sockets.acts import answer
 from bench.truth.sockets.bodies import FRAMING, PLAIN, Framer, Splitter
+from bench.truth.sockets.clients import FORMATS
 from bench.truth.sockets.edits import EDITS, deed_of
-from bench.truth.sockets.faults import TABLE, Fault
+from bench.truth.sockets.faults import PLACES, TABLE, Fault
+from bench.truth.sockets.parsers import PARSERS
 from bench.truth.sockets.readers import acts_of, tokens
 from bench.truth.sockets.run import run
 from bench.truth.sockets.scenario import Scenario, events
@@ -61,6 +63,37 @@ def test_there_are_enough_faults(whole):
     assert tried == {(component, how) for component in COMPONENTS for how in TABLE[component]}
     assert len(tried) >= 24
     assert [component for component in COMPONENTS if len(TABLE[component]) < 4] == []
+
+
+def test_the_matrix_tries_what_it_is_to_try(whole):
+    """Each provider, gateway, client, place and length has its streams, numbered ones and half seen ones, too."""
+    names = {}
+    for (what, name), count in coverage.counted(whole).items():
+        names.setdefault(what, set()).update({name} if count >= 5 else ())
+    assert names["provider"] >= {"openai_chat", "openai_responses", "anthropic", "gemini", "ollama"}
+    assert names["gateway"] >= {"pass", "reprint", "translate", "buffer", "failover", "two in a row"}
+    assert names["client"] >= {"httpx", "openai", "anthropic", "genai"}
+    assert names["faults of parser"] >= {*PARSERS} - {""}
+    assert names["place"] == {*PLACES}
+    assert names["events in a row"] == {"1", "3", "20"}
+    assert names["numbered"] >= {"no", "id", "field"}
+    assert names["instrumented"] == {"both", "client", "gateway", "no_ingress"}
+    assert names["done"] == {"nothing", "one fault", "two faults at once"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_those_that_are_drawn_a_third_is_healthy(seed):
+    """Whatever the seed, and however many."""
+    for many in (30, 300, 3000):
+        drawn = coverage.counted(matrix.select(limit=many, seed=seed))
+        assert drawn["done", "nothing"] >= many / 3
+
+
+def test_every_client_meets_an_event_that_nobody_can_read(whole):
+    """Broken by the provider, the gateway or the network; the SDKs' own parsers raise at it."""
+    met = {(scenario.client, fault.component) for scenario in whole if scenario.unreadable for fault in scenario.faults}
+    for client in ("httpx", *FORMATS):
+        assert {(client, who) for who in ("source", "gateway", "transport")} <= met
 
 
 def test_nobody_innocent_is_accused_and_every_ending_is_right(trials):

@@ -67,9 +67,11 @@ def _maker(case: Case, out: Score) -> None:
     if not real.ending:
         return
     told, by = str(case.verdict["ending"]["class"]), case.verdict["ending"]["by"]
-    out.ending = (told if told in real.ending else min(real.ending), told)
+    ending = told if told in real.ending else min(real.ending)
+    if real.seen:
+        out.ending = (ending, told)
     if by not in (real.by, None) and (told, by) not in real.before and not _accuses_nobody(told, by, real.ending):
-        out.say("maker", f"ended by {by} ({told}), really by {real.by} ({out.ending[0]})")
+        out.say("maker", f"ended by {by} ({told}), really by {real.by} ({ending})")
 
 
 def _accuses_nobody(told: str, by: str, real: frozenset[str]) -> bool:

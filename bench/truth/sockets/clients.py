@@ -74,6 +74,8 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
         told = f"{notes.error} {error}".lower()
         if notes.scenario.stop == "timeout" and ("timeout" in told or "timed out" in told):
             notes.ends.add("client.timeout")
+        if notes.scenario.unreadable and isinstance(error, ValueError):
+            notes.ends.add("parser.raise")
     finally:
         notes.left.set()
         notes.left_at = asyncio.get_running_loop().time()

@@ -41,6 +41,9 @@ SEVERED: Final = frozenset(("sever", "sever_reset"))
 KEPT: Final = frozenset(("screen", "garble"))
 """The application keeps another text than it was given, though it took up every event."""
 
+UNREADABLE: Final = frozenset(("malform", "glue"))
+"""An event is broken so that nobody can read it; a parser that does not skip it raises."""
+
 MIXED: Final = frozenset(("screen", "mix"))
 """Another stream of the same process gets into this one."""
 

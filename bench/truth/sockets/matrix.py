@@ -16,7 +16,7 @@ from . import situations
 from .acts import CONTENT
 from .bodies import FRAMING, Style
 from .edits import deed_of
-from .faults import KEPT, SEVERED, STUCK, Fault
+from .faults import KEPT, SEVERED, STUCK, UNREADABLE, Fault
 from .parsers import PARSERS
 from .readers import acts_of
 from .scenario import TRANSLATED, Scenario, events, place
@@ -42,6 +42,8 @@ _APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "h
 """Faults that are not tried beside another."""
 _HELD: Final = ("long:60", "heavy")
 """The answers of those streams in which an event is held back."""
+_MANY: Final = 20
+"""Events in a row that something is done to, in an answer of many."""
 _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
     "skips_unreadable": {"faults": (Fault("source", "malform"),)},
     "forgets_last": {},
@@ -120,7 +122,9 @@ def reduced(seed: int = 0) -> list[Scenario]:
 def features(scenario: Scenario) -> set[str]:
     """What a stream tries, so that a small selection can be held to leave nothing out."""
     named = (f"{fault.component}.{fault.how}" for fault in scenario.faults)
-    return {*named, *(f"{name} {getattr(scenario, name)}" for name in _SINGLE)}
+    met = {f"{scenario.client} meets what nobody can read"} if scenario.unreadable else set()
+    seen = {f"broken, and instrumented {scenario.setup}"} if scenario.faults else set()
+    return {*named, *met, *seen, *(f"{name} {getattr(scenario, name)}" for name in _SINGLE)}
 
 
 def healthy() -> Iterator[Scenario]:
@@ -150,6 +154,8 @@ def faulty() -> Iterator[Scenario]:
     for provider in PROVIDERS:
         for fault in faults():
             yield from _alone(provider, fault)
+        yield from _at_length(provider)
+        yield from _partly_seen(provider)
         yield from _unreadable(provider)
         yield from _defects(provider)
         yield from _covered(provider)
@@ -171,12 +177,30 @@ def _alone(provider: str, fault: Fault) -> Iterator[Scenario]:
     yield from stamped(Scenario(provider, "equal", faults=(fault,)))
 
 
+def _at_length(provider: str) -> Iterator[Scenario]:
+    """The same to many events in a row."""
+    for fault in (fault for fault in faults() if fault.length > 1):
+        for gateway in BY_EVENT:
+            for client in clients_behind(provider, gateway):
+                yield Scenario(provider, "long:60", gateway, client, (replace(fault, length=_MANY),))
+
+
+def _partly_seen(provider: str) -> Iterator[Scenario]:
+    """Only one side of the path is instrumented, or not what the gateway reads."""
+    for setup in ("no_ingress", "client", "gateway"):
+        for fault in (fault for fault in faults() if fault.how in (*situations.SIMPLE, "error")):
+            yield Scenario(provider, faults=(fault,), setup=setup)
+
+
 def _unreadable(provider: str) -> Iterator[Scenario]:
-    """Events that nobody can read, and a client that goes on all the same."""
-    for fault in (Fault("gateway", "malform"), Fault("transport", "glue")):
+    """Events that nobody can read, and a client that goes on all the same, or whose parser raises."""
+    for fault in (Fault("source", "malform"), Fault("gateway", "malform"), Fault("transport", "glue")):
         for answer in ("plain", "pairs", "tools"):
             scenario = Scenario(provider, answer, faults=(fault,), parser="skips_unreadable")
             yield from (scenario, replace(scenario, gateway="reprint"))
+            for gateway in BY_EVENT:
+                for client in clients_behind(provider, gateway):
+                    yield Scenario(provider, answer, gateway, client, (fault,))
 
 
 def _defects(provider: str) -> Iterator[Scenario]:
@@ -251,6 +275,8 @@ def _has_place(scenario: Scenario, fault: Fault) -> bool:
         return False
     if fault.how in SEVERED and scenario.gateway not in BY_EVENT:
         return False
+    if fault.how in UNREADABLE and not _met(scenario, fault):
+        return False
     body = events(scenario.provider, scenario.answer)
     if fault.component == "source":
         place(scenario.provider, body, fault.where)
@@ -262,13 +288,20 @@ def _has_place(scenario: Scenario, fault: Fault) -> bool:
     return _component_can(scenario, fault)
 
 
+def _met(scenario: Scenario, fault: Fault) -> bool:
+    """Whether the client comes upon the event that is broken, and knows at once whether it goes on behind it."""
+    if scenario.parser == "skips_unreadable":
+        return True
+    lost = fault.component == "source" and scenario.gateway == "translate"
+    alone = len(scenario.faults) == 1 and not scenario.stamp and scenario.answer != "error"
+    return alone and not lost and scenario.gateway in BY_EVENT
+
+
 def _source_can(scenario: Scenario, fault: Fault) -> bool:
     if fault.how == "ungrammatical":
         return scenario.provider == "anthropic"
     if fault.how == "unfinished":
         return scenario.provider in ("openai_chat", "anthropic")
-    if fault.how == "malform":
-        return scenario.client in ("httpx",) and scenario.parser == "skips_unreadable"
     if fault.where == "terminator" or fault.how == "late":
         return scenario.provider in ("openai_chat", "anthropic")
     return not (fault.how in ("error", "cut", "break") and scenario.answer == "error")
@@ -283,8 +316,6 @@ def _component_can(scenario: Scenario, fault: Fault) -> bool:
             return scenario.fault("source") is not None
         if fault.how == "swallow_error":
             return scenario.answer == "error"
-        if fault.how == "malform" and scenario.parser != "skips_unreadable":
-            return False
         return scenario.answer != "error" and (fault.how != "dedupe" or scenario.answer in ("pairs", "equal"))
     if fault.component == "parser":
         return not (
@@ -293,7 +324,7 @@ def _component_can(scenario: Scenario, fault: Fault) -> bool:
     if fault.component == "reducer":
         unheard = scenario.client == "genai" or (sdk and fault.where == "terminator")
         return not unheard
-    return fault.how != "glue" or (FRAMING[scenario.out] == "sse" and scenario.parser == "skips_unreadable")
+    return fault.how != "glue" or FRAMING[scenario.out] == "sse"
 
 
 def _translatable(scenario: Scenario) -> bool:

@@ -13,7 +13,7 @@ from streamwitness.semconv import COMPONENTS, Component
 
 from .acts import CONTENT, Act, Event, answer
 from .bodies import PLAIN, Style
-from .faults import KEPT, MIXED, SEVERED, STUCK, Fault
+from .faults import KEPT, MIXED, SEVERED, STUCK, UNREADABLE, Fault
 from .readers import acts_of
 from .writers import Anthropic, Gemini, Ollama, OpenAIChat, Responses, Writer
 
@@ -87,7 +87,12 @@ class Scenario:
     @property
     def stops(self) -> bool:
         """Whether the client stops by itself."""
-        return bool(self.stop) or self.parser == "raises"
+        return bool(self.stop) or self.parser == "raises" or self.unreadable
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether somebody broke an event, and the client's parser raises at it."""
+        return self.parser != "skips_unreadable" and any(fault.how in UNREADABLE for fault in self.faults)
 
     @property
     def stuck(self) -> Fault | None:

@@ -32,6 +32,9 @@ _CLIENT: Final = {
     "parser.raise": "client_parser_abort",
 }
 
+_CLOSING: Final = frozenset(("client.cancel", "client.limit", "client.timeout", "parser.raise"))
+"""What ends a generator from within, so that whatever client closes what it has read."""
+
 _SOURCE: Final = {
     "source.cut": "upstream_truncated",
     "source.break": "upstream_truncated",
@@ -67,7 +70,8 @@ def ended(notes: Notebook) -> Ended:
     either = {"completed"} if real.by == "source" and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
-    return replace(real, ending=real.ending | either) if real.ending else real
+    seen = notes.scenario.setup == "both" or not notes.scenario.faults
+    return replace(real, ending=real.ending | either, seen=seen) if real.ending else real
 
 
 class _Facts:
@@ -85,9 +89,7 @@ class _Facts:
         """How the source failed the stream."""
         if not self.source and self.failed("source"):
             self.source = "upstream_error"
-        self.lets_go = scenario.client == "genai" and not notes.ends & {
-            "client.cancel", "client.limit", "client.timeout"
-        }  # fmt: skip
+        self.lets_go = scenario.client == "genai" and not notes.ends & _CLOSING
         """Nobody closes what the client stops reading: google-genai's generators do not."""
         self.network = any(end.startswith("transport.") for end in notes.ends)
         """The network broke off."""
@@ -137,7 +139,7 @@ def _by_network(facts: _Facts) -> Ended:
     """Who broke off an answer that its source had ended already is not the only one: of the gateway's records alone
     the source's end is the whole truth."""
     ended = frozenset(((facts.source, "source"),)) if facts.source else frozenset[tuple[str, str]]()
-    return Ended(frozenset(("network_lost",)), "transport", ended)
+    return Ended(frozenset(("network_lost",)), "transport", before=ended)
 
 
 def _stalled(facts: _Facts) -> Ended:

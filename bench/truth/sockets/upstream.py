@@ -46,7 +46,8 @@ class Script:
         else:
             self.events = list(whole) if fault is None else self._broken(whole, fault)
             self._note()
-        before = len(whole) * 3 // 4 if scenario.severed else len(whole) // 2
+        late = scenario.severed or scenario.unreadable
+        before = len(whole) * 3 // 4 if late else len(whole) // 2
         self.pause = before if scenario.waits and not first else None
         """Position at which the provider waits until somebody has stopped."""
 
