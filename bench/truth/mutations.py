@@ -20,8 +20,9 @@ from itertools import islice
 from typing import Any, Final
 
 from .gates import counts_against
+from .instead import Mutation
 from .labels import Trial
-from .rules import Mutation, mutations
+from .rules import mutations
 from .run import applicable, some, verdict_on
 from .score import Score
 from .streams import SORTS, named
@@ -194,7 +195,7 @@ def _streams(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial
     sorts = [sort for sort in mutation.sorts if sort in SORTS] or [*SORTS]
     names = (f"model/{sort}/{seed}" for seed in range(first, first + count) for sort in sorts)
     for number, name in enumerate(islice(names, count)):
-        yield _stream(name), some(number)
+        yield _stream(name), mutation.losses or some(number)
 
 
 # --------------------------------------------------------------------------- without a rule

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, exchanges, gateways, partial, witnesses
+from . import applications, edges, exchanges, gateways, partial, witnesses
 from .labels import Trial
 from .recorded import recorded
 
@@ -16,6 +16,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **exchanges.SORTS,
     **applications.SORTS,
     **gateways.SORTS,
+    **edges.SORTS,
     **witnesses.SORTS,
 }
 """Name → what makes such a stream, and how often beside the others."""

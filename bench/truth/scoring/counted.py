@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bench.truth.labels import Passage, lost_run
+from bench.truth.labels import Deed, Passage, lost_run
 
 from .case import Case
 from .difference import ADDED, CHANGED, LOST, Difference, missing
@@ -104,18 +104,24 @@ def _lost_run(case: Case, passage: Passage, out: Score) -> None:
 def _places(case: Case, passage: Passage, out: Score) -> None:
     """A place that is told surely is one where all was lost, and not something that looks like it elsewhere.
 
-    A single deed is a shortest explanation, so with all rows there its place is within what is told, surely or not.
+    A single deed is a shortest explanation, so with all rows there its place is within what is told, surely or not. Of
+    several deeds a shorter explanation may be told; of those beside others only what has no other place is sure.
     """
-    if passage.stopped or passage.lost is None or Difference.of(passage).moved:
+    if passage.stopped or passage.lost is None:
         return
-    if [token for at, token in enumerate(passage.before) if at not in passage.lost] != [*passage.after]:
-        return  # of several deeds a shorter explanation is told
     told = [finding for finding in case.against(passage.component) if finding["exact"]]
-    for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:
-        out.count("sure", passage.lost.issuperset(range(low, high + 1)))
+    left = [token for at, token in enumerate(passage.before) if at not in passage.lost]
+    only_lost = left == [*passage.after] and not Difference.of(passage).moved
+    if only_lost or len(told) > 1:
+        for low, high in [f["sequence"] for f in told if f["kind"] in ("gap", "tail") and not f["about"]]:
+            out.count("sure", passage.lost.issuperset(range(low, high + 1)))
     deeds = [deed for deed in case.trial.deeds if deed.component == passage.component]
-    if not case.whole or len(deeds) != 1 or len(told) != 1 or deeds[0].act not in ("double", "drop", "cut"):
-        return
-    (low, high), at = told[0]["sequence"], deeds[0].at
-    last = at[-1] + _COPIES_WITHIN if deeds[0].act == "double" else at[0]
-    out.count("sure", low <= last and at[0] <= high)
+    if case.whole and len(deeds) == len(told) == 1 and (only_lost or told[0]["kind"] in ("reorder", "duplicate")):
+        _one_deed(deeds[0], told[0], out)
+
+
+def _one_deed(deed: Deed, finding: Mapping[str, Any], out: Score) -> None:
+    (low, high), first = finding["sequence"], deed.at[0]
+    last = {"double": deed.at[-1] + _COPIES_WITHIN, "drop": first, "cut": first, "move": first}.get(deed.act)
+    if last is not None and (deed.act != "move" or finding["count"] == 1):
+        out.count("sure", low <= last and first <= high)
