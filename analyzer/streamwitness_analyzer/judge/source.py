@@ -43,16 +43,16 @@ from .testimony.parts import is_count, misframed
 from .testimony.records import Record
 from .testimony.view import View
 
-UNDECODABLE: Final = "what they hold cannot be decoded"
-UNPLACED: Final = "they belong to a part of the answer that was never begun"
+UNDECODABLE: Final = "the data cannot be decoded"
+UNPLACED: Final = "the part of the answer that is meant was never begun"
 _OUTPUT: Final = TEXT | REASONING | REFUSAL | TOOL_START | TOOL_ARGS
 _OF_THE_FORMAT: Final = tuple(name for name in PARTS if name not in ("terminal", "ping", "other", "malformed"))
 _PROOF: Final = Proof("by_itself")
 _NOTES: Final = {
     "malformed": UNPLACED,
     "gap": "the provider's whole text has more at that place",
-    "duplicate": "the provider's whole text has them once",
-    "reorder": "the provider's whole text has them in the order of their numbers",
+    "duplicate": "the provider's whole text repeats nothing there",
+    "reorder": "the provider's whole text has the order of the numbers",
 }
 """Kind that a recorder may have told of the provider's events → what confirms it."""
 _Odd = tuple[int, str, int, int]

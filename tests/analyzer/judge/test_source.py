@@ -95,7 +95,7 @@ def test_an_event_that_nobody_can_read() -> None:
     assert told(verdict) == [("malformed", ("source",), "certain", 1, (3, 3))]
     assert verdict["integrity"] == "damaged"
     assert verdict["findings"][0]["between"] == ["source", "ingress"]
-    assert verdict["why"]["seen"] == "gateway in read event 3; what they hold cannot be decoded"
+    assert verdict["why"]["seen"] == "gateway in read event 3; the data cannot be decoded"
 
 
 def test_words_between_events_are_a_note() -> None:
@@ -195,7 +195,7 @@ def test_output_of_a_block_that_was_never_begun() -> None:
     verdict = through(blocks(start=False, stop=True), **MESSAGES)
     assert told(verdict) == [("malformed", ("source",), "certain", 3, (2, 4))]
     assert not verdict["findings"][0]["exact"]
-    assert verdict["findings"][0]["sentence"].startswith("At least 3 events reached the gateway broken: they belong to")
+    assert verdict["findings"][0]["sentence"].startswith("At least 3 events reached the gateway broken: the part of")
 
 
 def test_a_server_that_has_no_blocks_loses_nothing_by_that() -> None:

@@ -27,11 +27,11 @@ from streamwitness_analyzer.judge.testimony.view import View
 
 _RECOGNISED: Final = (*CONTENT, "finish")
 _PERHAPS_MISREAD: Final = (
-    "nothing in it was recognised as output, and its closing block, which tells whether it was what it was announced "
-    "as, is not held"
+    "nothing in it was recognised as output, and the end of its record, which tells whether it was what it was"
+    " announced as, is missing"
 )
 _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out behind the finish"
-_END_NOT_HELD: Final = "where the answer ended is not held, and not every finish came out"
+_END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 _DIFFERS: Final = "the content differs, and was cut into other events"

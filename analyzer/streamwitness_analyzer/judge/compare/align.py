@@ -36,7 +36,7 @@ _IMPOSSIBLE: Final = "the same sums are told of another count of events, so one 
 def compare(a: View, b: View, *, peer: bool) -> Hop:
     """Judge the hop. `peer`: B's end was made by its peer, so that all A handed on was due there."""
     if not a.record.blocks or not b.record.blocks:
-        return Hop("unproven", reason="a record holds no usable block")
+        return Hop("unproven", reason="a record holds nothing that can be used")
     if not (a.digests and b.digests):
         return by_counts(a, b, peer=peer)
     if a.s == b.s and a.n != b.n:
@@ -102,7 +102,7 @@ def _proof(case: Case, a: View, b: View, x: int, y: int) -> Proof:
 def _without_proof(a: View, b: View, x: int, peer: bool) -> Hop:
     if b.closed and not peer and x == b.n:
         return Hop("intact", prefix=x, unread=a.n - b.n)
-    reason = "its closing block is not held" if not b.closed else "the closing block before it is not held"
+    reason = "the end of its record is missing" if not b.closed else "the end of the record before it is missing"
     return Hop("unproven", prefix=x, reason=reason if not (a.closed and b.closed) else "rows are lost on the way")
 
 

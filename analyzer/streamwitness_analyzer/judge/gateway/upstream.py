@@ -56,7 +56,7 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
     legs = exchange.at("ingress")
     last = legs[-1] if legs else None
     if egress is None:
-        unseen = unproven("what the gateway sent is not held") if legs else None
+        unseen = unproven("no record tells what the gateway sent") if legs else None
         return Upstream(last, unseen, replaced(legs, last))
     if not legs and "ingress" not in exchange.expected:
         return Upstream(None, None)
@@ -71,13 +71,13 @@ def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
 def _not_held(legs: Sequence[Record], egress: Record) -> str:
     """Which record is missing, so that nothing can be said; "" where all are held."""
     if not egress.closed or egress.closing is None:
-        return "the closing block of gateway out is not held"
+        return "the end of the record of gateway out is missing"
     if any(misframed(record) for record in (*legs, egress)):
         return MISREAD
     held = {leg.recorder for leg in legs if leg.closed}
     listed = _listed(legs, egress.closing.legs)
     if not listed or not listed <= held or {leg.recorder for leg in legs} - listed:
-        return "the record of an upstream attempt is not held"
+        return "the record of an upstream attempt is missing, or its response was never closed"
     return ""
 
 

@@ -148,5 +148,5 @@ def _raised(record: Record) -> str:
 
 def _held(record: Record) -> str:
     if not record.closed:
-        return "its closing block is not held"
-    return "its record is complete" if not record.lost else "its totals are complete, some rows are lost"
+        return "the end of its record is missing"
+    return "its record is complete" if not record.lost else "its totals are complete, some of its details are lost"
