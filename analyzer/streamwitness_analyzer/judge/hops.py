@@ -8,14 +8,15 @@ from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
 
-from .attribute import Fault, Step, attribute, on_intact_path
+from .attribute import Step, attribute
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
-from .client.named import compare_named, read
+from .client.named import compare_named
 from .compare.change import Change, Hop, Proof, faulty
 from .compare.numbered import judge_numbered
 from .compare.places import judge_views
 from .gateway.upstream import Upstream, judge_upstream
+from .order import own_order, suspected
 from .path import Path
 from .refused import mixed_up, of_another_stream, refused
 from .source import source_faults
@@ -32,9 +33,6 @@ from .testimony.view import View
 from .waiting import held_back
 from .waste import kept_running
 
-_PUT_RIGHT: Final = "what was handed to it may have been out of order before, and it may have put that right"
-_MOVED: Final = frozenset(("reorder", "mismatch"))
-"""What a hop to `applied` says of events in another order: the latter where some of its reports are lost."""
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
@@ -59,7 +57,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
         ambiguous.append("egress")
     path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous), silent=_silent(here))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
-    path.faults = _order_unwitnessed(path, path.faults)
+    path.faults = suspected(path.steps, path.faults)
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
     path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
@@ -90,41 +88,11 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
         made = _hop(path, before, after, peer)
-        if after.point == "applied" and _may_put_right(path, made, after, steps):
-            made = Hop("unproven", prefix=made.prefix, unread=made.unread, reason=_PUT_RIGHT)
+        if after.point == "applied":
+            made = own_order(path, made, before, after, steps)
         steps.append(Step(before, after, made, peer))
         due = due and (after.closing is None or ended_by_peer(after, None))
     return steps
-
-
-def _may_put_right(path: Path, hop: Hop, applied: Record, before: Sequence[Step]) -> bool:
-    """Whether the reducer changed nothing but the order, of events that did not provably come in order.
-
-    Where all that was read at gateway in is known, it is known what it put right (`_put_right`).
-    """
-    if not _only_moved(hop, applied, before) or all(step.hop.status == "intact" for step in before):
-        return False
-    leg = path.upstream.leg
-    return leg is None or any(not record.every_row for record in (leg, before[-1].after, applied))
-
-
-def _only_moved(hop: Hop, applied: Record, before: Sequence[Step] = ()) -> bool:
-    """Whether nothing but the order may be another; what was moved to where no report is held looks skipped."""
-    kinds = {change.kind for change in hop.changes}
-    skipped = applied.lost or (not applied.every_row and any(step.hop.status == "faulty" for step in before))
-    return bool(kinds & _MOVED or (kinds and skipped)) and not kinds - _MOVED - {"gap_or_late"}
-
-
-def _order_unwitnessed(path: Path, faults: list[Fault]) -> list[Fault]:
-    """The faults, with another order at `applied` narrowed where no point before the client tells how it was sent.
-
-    The reducer may have put right what came to the client out of order.
-    """
-    last = path.steps[-1] if path.steps else None
-    if last is None or last.after.point != "applied" or path.steps[0].before.point not in _CLIENT:
-        return faults
-    own = {id(change) for change in last.hop.changes} if _only_moved(last.hop, last.after) else set()
-    return [on_intact_path(path.steps[0].before, last, f.change) if id(f.change) in own else f for f in faults]
 
 
 def _may_have_returned(before: Record, after: Record) -> bool:
@@ -206,24 +174,7 @@ def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
 def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     of = next((block.of for block in after.blocks if block.of), None)
     if of != before.point:
-        return Hop("unproven", reason="its rows name the events of a point that is not held")
+        return Hop("unproven", reason="its reports are about the events of a point of which no record came")
     way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
     path.named = judge_kept(compare_named(before, after, peer=peer, before=way), before, after, peer=peer)
-    if _put_right(path, before, after, path.named.hop):
-        return Hop("intact", prefix=before.events)
     return path.named.hop
-
-
-def _put_right(path: Path, before: Record, applied: Record, hop: Hop) -> bool:
-    """Whether what the reducer did to the order has undone what somebody before it had done to it.
-
-    Then it applied, in the same order, all that the gateway read.
-    """
-    leg = path.upstream.leg
-    if leg is None or not hop.changes or any(change.kind != "reorder" for change in hop.changes):
-        return False
-    sent, handed = View(leg, "semantic"), View(before, "semantic")
-    if not (sent.whole and handed.whole) or list(handed.values) == list(sent.values):
-        return False  # nothing is known to have been put wrong
-    known = dict(zip(handed.positions, handed.values, strict=True))
-    return list(sent.values) == [known[p] for p in read(applied).order if p in known]

@@ -51,9 +51,8 @@ def _not_so(case: Case, passage: Passage, sole: Sequence[Mapping[str, Any]]) -> 
 
 
 def _may_have_put_right(case: Case, among: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether only an application's order is told of, and no point before the client tells in which it was sent."""
-    unseen = case.trial.points.isdisjoint(("ingress", "egress"))
-    return unseen and {finding["kind"] for finding in among} <= {"reorder"}
+    """Whether only an application's order is told of, and no record tells in which the provider sent it."""
+    return "ingress" not in case.trial.points and {finding["kind"] for finding in among} <= {"reorder"}
 
 
 def _source(case: Case) -> str:

@@ -67,43 +67,6 @@ def test_raised_and_then_applied_is_applied() -> None:
     assert told(reduce(applied)) == []
 
 
-def swapped(events: Sequence[Event], at: int) -> list[Event]:
-    """Two neighbours in each other's place."""
-    return [*events[:at], events[at + 1], events[at], *events[at + 2 :]]
-
-
-@pytest.mark.parametrize(("again", "suspects"), [((9,), ["gateway"]), ((9, 4), ["gateway", "reducer"])])
-def test_an_order_that_the_reducer_put_right_accuses_the_one_who_broke_it(
-    again: tuple[int, ...], suspects: list[str]
-) -> None:
-    """Who applies in order what the gateway displaced is no second culprit; who displaces something else is."""
-    parsed = handed_on(swapped(ANSWER, 9))
-    applied: list[Event] = used(parsed)
-    for at in again:
-        applied = swapped(applied, at)
-    verdict = judge(path(ANSWER, swapped(ANSWER, 9), swapped(ANSWER, 9), parsed, applied), settled=True)
-    assert [f["suspects"] for f in verdict["findings"]] == [[name] for name in suspects]
-    assert ("m" in verdict["points"][-1]["cells"]) == ("reducer" in suspects)
-
-
-def test_an_order_is_no_fault_of_the_reducer_where_it_may_have_put_another_right() -> None:
-    """The network displaced two events, and nothing is held of the gateway's reading."""
-    wire = swapped(ANSWER, 9)
-    parsed = handed_on(wire)
-    verdict = judge(path(None, ANSWER, wire, parsed, swapped(used(parsed), 9)), settled=True)
-    assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("reorder", ["transport"])]
-    alone = judge(path(None, ANSWER, ANSWER, PARSED, swapped(APPLIED, 9)), settled=True)
-    assert [(f["kind"], f["suspects"]) for f in alone["findings"]] == [("reorder", ["reducer"])]
-
-
-def test_nothing_is_put_right_where_nothing_was_wrong() -> None:
-    """A reducer that moves equal texts of an answer in order is not cleared by it."""
-    same = answer([7] * 8)
-    parsed = handed_on(same)
-    verdict = judge(path(same, same, same, parsed, swapped(used(parsed), 3)), settled=True)
-    assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("reorder", ["reducer"])]
-
-
 def test_ignored_is_a_note() -> None:
     """Left out on purpose is no fault."""
     verdict = reduce(changed(9, result="ignored"))
@@ -280,27 +243,6 @@ def test_who_stops_before_the_last_of_a_kind() -> None:
     """What was passed over may have been left for later, or lost: neither intact nor a fault."""
     for order, integrity in (([0, 1, 2, 4], "unproven"), ([0, 1, 2, 3], "intact"), ([0, 2, 3, 5], "damaged")):
         assert taken(order, end="cancelled")["integrity"] == integrity
-
-
-@pytest.mark.parametrize(
-    "lost",
-    [{"applied": (1,)}, {"applied": (1, 2)}, {"applied": (2,)}, {"parsed": (1,)}],
-    ids=["a block of reports", "two", "the closing one", "of what was handed on"],
-)
-def test_what_was_put_right_is_no_fault_of_the_reducer_where_rows_are_lost(lost: dict[str, tuple[int, ...]]) -> None:
-    """Its reports are in the order of what was sent, as far as they came; those that did not look skipped."""
-    wire = swapped(ANSWER, 9)
-    parsed = handed_on(wire)
-    blocks = path(ANSWER, ANSWER, wire, parsed, swapped(used(parsed), 9), cuts=lambda _n: (10, 15))
-    held = [block for block in blocks if block.index not in lost.get(block.point, ())]
-    assert {tuple(f["suspects"]) for f in judge(held, settled=True)["findings"]} == {("transport",)}
-
-
-def test_another_order_is_the_reducers_or_that_of_who_sent_it_so_where_only_the_client_tells() -> None:
-    """It may have put right what came to the client out of order: what lies before is suspected as well."""
-    verdict = judge(path(None, None, ANSWER, PARSED, swapped(APPLIED, 9)), settled=True)
-    found = [(f["kind"], f["suspects"], f["confidence"]) for f in verdict["findings"]]
-    assert found == [("reorder", ["source", "gateway", "transport", "reducer"], "narrowed")]
 
 
 def test_reports_of_which_the_rows_were_cut_off_prove_nothing() -> None:

@@ -32,7 +32,7 @@ REJECTIONS: Final = frozenset(
 _APPLIED: Final = RESULT["applied"]
 CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
 _APART: Final = "kinds of output were taken up one after the other"
-_NOT_ALL: Final = "not every kind or choice of output has to be taken up"
+_NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 
 
@@ -168,7 +168,7 @@ def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int,
             changes = [replace(change, exact=False) for change in changes]
         return faulty(changes, Proof("by_name"), unread=unread)
     if not b.closed:
-        return Hop("unproven", reason="its closing block is not held")
+        return Hop("unproven", reason="the end of its record is missing")
     if unknown:
         return Hop("unproven", reason="some of what it reported is lost, or is of no event that was handed to it")
     if doubt:
@@ -327,7 +327,7 @@ def _displaced(naming: Naming, kinds: Kinds | None) -> Iterable[Change]:
 
     Where reports are lost, one that seems displaced may be a copy of one that was reported there.
     """
-    moved = displaced(_used_once(naming), kinds)
+    moved = displaced(used_once(naming), kinds)
     if moved:
         span = (min(moved), max(moved))
         exact = len(moved) == 1 and not (naming.unnamed or naming.late)
@@ -335,7 +335,7 @@ def _displaced(naming: Naming, kinds: Kinds | None) -> Iterable[Change]:
         yield Change(kind, len(moved), exact, "before", span, span)
 
 
-def _used_once(naming: Naming) -> list[int]:
+def used_once(naming: Naming) -> list[int]:
     """The positions of the events that were taken up, but for those that were so more than once, in B's order."""
     times = Counter(naming.order)
     return [p for p in naming.order if times[p] == 1 and naming.results[p][0] in USED]
@@ -343,7 +343,7 @@ def _used_once(naming: Naming) -> list[int]:
 
 def _in_turn(naming: Naming, content: Iterable[int]) -> bool:
     """Whether what was taken up was so in the order in which it came, and nothing was left for later."""
-    rising = all(one < other for one, other in pairwise(_used_once(naming)))
+    rising = all(one < other for one, other in pairwise(used_once(naming)))
     return rising and all(p in naming.results for p in content if p < naming.reach)
 
 

@@ -6,7 +6,7 @@ equally short; an honest range is the union over all of them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -151,3 +151,15 @@ def longest_rising(order: Sequence[int]) -> frozenset[int]:
             kept.append(position)
             want -= 1
     return frozenset(kept)
+
+
+def inversions(order: Sequence[int]) -> int:
+    """How many pairs stand the wrong way round (merge sort)."""
+    found, width, rows = 0, 1, list(order)
+    while width < len(rows):
+        for low in range(0, len(rows), 2 * width):
+            left, right = rows[low : low + width], rows[low + width : low + 2 * width]
+            found += sum(len(left) - bisect_right(left, value) for value in right)
+            rows[low : low + 2 * width] = sorted(left + right)
+        width *= 2
+    return found
