@@ -11,7 +11,23 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ALL_PARTS, ERROR, MISSING, PENDING_BYTES, REASONING, TERMINAL, TEXT, Point
+from streamwitness.semconv import (
+    ALL_PARTS,
+    ERROR,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    FOREIGN,
+    MALFORMED,
+    MISSING,
+    OTHER,
+    PENDING_BYTES,
+    REASONING,
+    TERMINAL,
+    TEXT,
+    TOOL_ARGS,
+    TOOL_START,
+    Point,
+)
 
 from .build import (
     CONTENT_BYTES,
@@ -133,6 +149,17 @@ def _one_choice(rng: Random) -> _Course:
     slots = (_slot(course.start[::2]), _slot(course.start[1::2], "1/text/0"))
     course.hows = {point: _how(point, slots=slots) for point in _POINTS[:4]}
     course.notes = _UNPROVABLE
+    return course
+
+
+def _forgets(rng: Random) -> _Course:
+    """A reducer that passes over a few texts, and says nothing of it."""
+    course = _Course(rng, _texts(rng, 8))
+    rows = used(handed_on(course.start))
+    texts = [i for i, row in enumerate(rows) if row.content]
+    gone = rng.sample(texts, rng.randint(1, 3))
+    course.deeds.append(Deed("reducer", "drop", tuple(sorted(gone))))
+    course.report([row for i, row in enumerate(rows) if i not in gone], [str(row.of) for row in rows])
     return course
 
 
@@ -262,8 +289,68 @@ def _parser_swallows(rng: Random) -> _Course:
     return course
 
 
-_REDUCERS: Final = (_nameless, _one_kind, _one_choice, _fails_closed, _refuses, _kept, _kept, _puts_right)
-_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew)
+# --------------------------------------------------------------------------- what only some readers take
+
+
+def _odd_bytes(rng: Random) -> _Course:
+    """Texts in which bytes stand that are no UTF-8: this parser leaves some of them out."""
+    start = _texts(rng, 5)
+    odd = [i for i, event in enumerate(start) if event.content and rng.random() < 0.3] or [2]
+    return _left_out_by_right(rng, start, odd, TEXT | MALFORMED)
+
+
+def _implied(rng: Random) -> _Course:
+    """The end of a call without arguments, which this parser has no use for."""
+    start = _texts(rng, 5)
+    start[2] = replace(start[2], parts=TOOL_START)
+    return _left_out_by_right(rng, start, [3], TOOL_ARGS | OTHER)
+
+
+def _left_out_by_right(rng: Random, start: list[Event], places: Sequence[int], parts: int) -> _Course:
+    """A parser that does not hand on events with these parts, which stand at some places."""
+    start = [Event(900 + i, parts) if i in places else event for i, event in enumerate(start)]
+    course = _Course(rng, start, notes=_UNPROVABLE)
+    course.parsed = [event for event in handed_on(start) if event.parts != parts]
+    return course
+
+
+def _kinds_apart(rng: Random) -> _Course:
+    """An application that takes up the whole answer before the thoughts that came before it, and between."""
+    start = _texts(rng, 6)
+    thoughts = [Event(500 + i, REASONING) for i in range(rng.randint(2, 6))]
+    course = _Course(rng, [*start[:3], *thoughts, *start[3:]], notes=_UNPROVABLE)
+    rows = used(handed_on(course.start))
+    course.applied = sorted(rows, key=lambda row: (bool(row.parts & FINISH), bool(row.parts & REASONING)))
+    return course
+
+
+def _other_end(rng: Random) -> _Course:
+    """A parser that hands on all, and says of the finish that it was another one."""
+    course = _Course(rng, _texts(rng))
+    told = [((FINISH_REASONS_ATTRIBUTE, [why]),) for why in ("stop", "length")]
+    course.hows.update((point, _how(point, extra=told[0])) for point in _POINTS[:3])
+    course.hows["parsed"] = _how("parsed", extra=told[1])
+    course.deeds.append(Deed("parser", "alter", (len(course.start) - 2,)))
+    course.passages.append(Passage("parser", (*said(course.start), "stop"), (*said(course.start), "length")))
+    return course
+
+
+def _mixed_up(rng: Random) -> _Course:
+    """A reducer that builds events of another stream into this answer."""
+    course, count = _Course(rng, _texts(rng)), rng.randint(1, 3)
+    rows = used(handed_on(course.start))
+    course.hows = {"applied": _how("applied", extra=((FOREIGN, count),))}
+    course.deeds.append(Deed("reducer", "foreign", (0,)))
+    due = tuple(str(row.of) for row in rows)
+    course.passages.append(Passage("reducer", due, (*due, *(f"another's {i}" for i in range(count)))))
+    return course
+
+
+_REDUCERS: Final = (
+    _nameless, _one_kind, _one_choice, _forgets, _fails_closed, _refuses, _kept, _kept, _puts_right, _kinds_apart,
+    _mixed_up,
+)  # fmt: skip
+_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _odd_bytes, _implied, _other_end)
 
 
 def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:
@@ -278,9 +365,12 @@ def _called(make: Callable[[Random], _Course]) -> str:
     return make.__name__.strip("_")
 
 
+_AWAITED: Final = (_implied, _other_end)
+"""What the judge does not tell rightly yet under some losses: these are drawn where they are asked for, only."""
+
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "reducers": (_one_of(*_REDUCERS), 1),
-    "parsers": (_one_of(*_PARSERS), 1),
+    "parsers": (_one_of(*(make for make in _PARSERS if make not in _AWAITED)), 1),
     **{_called(make): (_one_of(make), 0) for make in (*_REDUCERS, *_PARSERS)},
 }
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

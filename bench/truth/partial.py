@@ -19,12 +19,27 @@ from .model import ID, damaged, in_bytes, missed, reached, said, whole, words
 def hop(rng: Random, name: str) -> Trial:
     """Gateway out → client alone: longer answers, up to six faults, every way for the client to end."""
     sent = answer(words(rng, rng.randint(0, 80)))
+    count = rng.choice((0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5, 6))
+    return _hop(rng, name, sent, count, ("eof", "eof", "eof", "reset", *_OWN, "stopped_at_terminal"))
+
+
+def few_words(rng: Random, name: str) -> Trial:
+    """The same, of two or three words in no order, so that runs of them stand in more than one place; then it stops."""
+    sent = answer(rng.choices((1000, 1001, 1002)[: rng.choice((2, 2, 3))], k=rng.randint(20, 70)))
+    return _hop(rng, name, sent, rng.randint(1, 3), _OWN)
+
+
+_OWN: Final = ("cancelled", "timeout", "unknown")
+"""Ends that a client makes by itself."""
+
+
+def _hop(rng: Random, name: str, sent: list[Event], count: int, ends: tuple[str, ...]) -> Trial:
     deeds: list[Deed] = []
-    came = damaged(rng, "transport", sent, rng.choice((0, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 5, 6)), deeds)
-    end = rng.choice(("eof", "eof", "eof", "reset", "cancelled", "timeout", "unknown", "stopped_at_terminal"))
+    came = damaged(rng, "transport", sent, count, deeds)
+    end = rng.choice(ends)
     if end == "stopped_at_terminal" and not (came and came[-1].parts & TERMINAL):
         end = "eof"
-    own = end in ("cancelled", "timeout", "unknown")
+    own = end in _OWN
     came = came[: rng.randint(0, len(came))] if own else came
     due = reached(sent, came)
     size = rng.choice(((1, 3), (2, 16), (2, 16)))
@@ -115,6 +130,7 @@ def digest_of(tokens: tuple[str, ...]) -> str:
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "path": (whole, 6),
     "hop": (hop, 4),
+    "few_words": (few_words, 0),
     "attempts": (attempts, 2),
     "merging": (merging, 1),
 }

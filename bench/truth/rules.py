@@ -72,7 +72,7 @@ BLAME: Final = (
     Mutation("7.1 a reducer that refuses points back", {"refused.refused": never([])}, ("refuses",)),
     Mutation("7.1 a reducer that refuses accuses only behind what is intact", {"refused.refused": every_hop_intact},
              ("fails_closed",)),
-    Mutation("7.1 a reducer that puts right", {"hops._put_right": never(False)}, ("puts_right",)),
+    Mutation("7.1 a reducer that puts right", {"order.put_right": never("no")}, ("puts_right",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),
     Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("lines",)),
@@ -93,7 +93,8 @@ HOP: Final = (
     Mutation("7.2 rule 5: bounds are bounds", {"lost_rows.bounds": exactly}, _HOPS),
     Mutation("7.2 rule 6: only what B went past was due", {"open_ends.anchor": lambda _: lambda a, _b: a.n}, _HOPS),
     Mutation("7.2 rule 6: what B went past was due", {"open_ends.anchor": never(0)}, _HOPS),
-    Mutation("7.2 rule 6: not by a run that may be an accident", {"open_ends._CHANCE": lambda _: 0.1}, _HOPS),
+    Mutation("7.2 rule 6: not by a run that may be an accident", {"open_ends._CHANCE": lambda _: 0.1},
+             ("few_words",)),
     Mutation("7.2 rule 7: no additions where A has not closed", {"open_ends.may_tell_additions": never(True)}, _HOPS),
     Mutation("7.2 rule 7: additions where A has closed", {"open_ends.may_tell_additions": never(False)}, _HOPS),
     Mutation("7.2 rule 8: a lost run slides over equal neighbours", {"known.slide": not_slid, "known.left_over":
