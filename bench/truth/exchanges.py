@@ -120,7 +120,10 @@ def resumed(rng: Random, name: str) -> Trial:
     scene.course.deeds += [Deed("transport", "cut", tuple(range(received, sent)))] if received < sent else []
     scene.course.deeds += [Deed("transport", "drop", (lost,))] if lost is not None else []
     ended = _ended("completed", "source") if lost is None and is_complete(scene.provider, came, choices=1) else _NOWHERE
-    passage = scene.transported([*events[:received], *came], [*events[:sent], *events[first:]])
+    passage = replace(
+        scene.transported([*events[:received], *came], [*events[:sent], *events[first:]]),
+        again=max(0, sent - max(received, first)),
+    )
     notes = (f"stamped {stamp}", *(("recovered",) if made_good else ()))
     return scene.trial(name, "resumed", (passage,), ended, notes)
 

@@ -97,6 +97,8 @@ class Passage:
     """A token for each event, so that a place here is the event's position at the point before."""
     lost: frozenset[int] | None = None
     """Places of `before` of which nothing came out, known by the object and not by what it says; None: not known."""
+    again: int = 0
+    """How many of those that are missing were sent once more: of what came then, or was lost again, it counts once."""
     due: int | None = None
     """Where its reader stopped: how many of `before` were due, up to the furthest that came out; None: not known."""
 

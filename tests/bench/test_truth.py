@@ -25,7 +25,8 @@ from bench.truth.mutations import Tried, missed_at, without
 from bench.truth.rules import mutations
 from bench.truth.run import settled, some, tally, verdict_on
 from bench.truth.score import Score, score
-from bench.truth.streams import SORTS, trial
+from bench.truth.scoring.difference import Difference
+from bench.truth.streams import SORTS, named, trial
 from streamwitness_analyzer.vocabulary import KINDS
 
 STREAMS = 180
@@ -188,6 +189,18 @@ def test_lost_records_excuse_no_blame_in_the_ending() -> None:
         told = settled(one.blocks)
         told |= {"ending": told["ending"] | {"class": "unwitnessed", "by": by}}
         assert bool(score(one, told, whole=False).wrong) is wrong
+
+
+def test_what_a_client_that_came_back_lost_is_counted_once() -> None:
+    """Neither more than all connections lost, nor less than what none of them brought."""
+    resumed = (named(f"model/resumed/{seed}") for seed in range(100))
+    one = next(one for one in resumed if [deed.act for deed in one.deeds] == ["cut", "drop"] and one.passages[0].again)
+    told = settled(one.blocks)
+    (finding,) = told["findings"]
+    lost = Difference.of(one.passages[0]).lost
+    for count, wrong in ((lost - one.passages[0].again - 1, True), (finding["count"], False), (lost + 1, True)):
+        worth = score(one, told | {"findings": [finding | {"count": count}]}, whole=True)
+        assert ("said" in {what for what, _ in worth.false}) is wrong
 
 
 def test_who_only_held_events_back_is_accused_of_nothing_else() -> None:

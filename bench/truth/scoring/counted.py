@@ -12,11 +12,11 @@ from .difference import ADDED, CHANGED, LOST, Difference, missing
 from .named import TIMES
 from .worth import Score
 
-_UNCOUNTED: Final = frozenset(("recut", "resumed", "a process dies"))
+_UNCOUNTED: Final = frozenset(("recut", "a process dies"))
 """Notes of streams in which a number of events is none of what was lost.
 
-Where the content was cut anew, an event is another one behind than before; what a later exchange brought is not told
-to be lost in the earlier one; and of a process that died nobody knows how much it had sent.
+Where the content was cut anew, an event is another one behind than before; and of a process that died nobody knows how
+much it had sent.
 """
 _COPIES_WITHIN: Final = 5
 """Places behind an event, or a run of them, in which the model puts the copy."""
@@ -47,7 +47,8 @@ def _counts(case: Case, passage: Passage, out: Score) -> None:
             _due(case, passage, told, out)
         return
     difference = Difference.of(passage)
-    if difference.moved or any(finding["proof"]["case"] in ("envelope", "by_rows") for finding in told):
+    moved = difference.moved and not passage.again  # what came once more stands behind what came before
+    if moved or any(finding["proof"]["case"] in ("envelope", "by_rows") for finding in told):
         return
     here = [finding for finding in told if finding["kind"] in LOST | ADDED]
     if case.whole and here:
@@ -57,13 +58,15 @@ def _counts(case: Case, passage: Passage, out: Score) -> None:
 
 
 def _count(case: Case, passage: Passage, told: _Findings, kinds: frozenset[str], real: int, out: Score) -> None:
-    """A change is a loss and a surplus."""
+    """A change is a loss and a surplus. What came when it was sent once more may be told to be lost before, or not."""
     here = [finding for finding in told if finding["kind"] in kinds]
     count = _sum(here) + _sum([finding for finding in told if finding["kind"] in CHANGED])
     if here and count > real:
         out.say("said", f"{passage.component}: {count} told, {real} real")
-    complete = case.whole or passage.component != "reducer"  # of what is lost nothing is said, by name
-    if here and complete and all(finding["exact"] for finding in here) and count != real:
+    parts = passage.component == "reducer" or "resumed" in case.trial.notes
+    complete = case.whole or not parts  # by name, or in another exchange, more may have been told that is lost now
+    least = real - passage.again if kinds is LOST else real
+    if here and complete and all(finding["exact"] for finding in here) and not least <= count <= real:
         out.say("said", f"{passage.component}: exactly {count} told, {real} real")
 
 

@@ -12,12 +12,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 import uvicorn
 
 from bench.truth.labels import Passage, Trial
+from bench.truth.scoring.difference import missing
 from streamwitness import runtime
 from streamwitness.blocks import Block
 from streamwitness.recorder import Recorder
@@ -203,7 +205,15 @@ def _passages(notes: Notebook) -> tuple[Passage, ...]:
         notes.notes.add("undone")
     if notes.scenario.stamp and _by_number_alone(notes):
         notes.notes.add("numbers alone")
-    return notes.passages(COMPONENTS)
+    every = notes.passages(COMPONENTS)
+    return tuple(map(_come_again, every)) if notes.scenario.again == "resume" else every
+
+
+def _come_again(passage: Passage) -> Passage:
+    """Events in transit have their numbers with them: one that went twice and came once is not missing."""
+    if passage.component != "transport":
+        return passage
+    return replace(passage, again=missing(passage.before, passage.after) - len({*passage.before} - {*passage.after}))
 
 
 def _by_number_alone(notes: Notebook) -> bool:
