@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from streamwitness import semconv as sc
-
 from .cuts import is_named
 from .picture import draw
 from .style import Style
@@ -22,7 +20,7 @@ _STATE: Final = {
 }
 _MARGIN: Final = " " * 10
 _TELEMETRY: Final = {
-    "lost_blocks": "records lost on the way",
+    "lost_blocks": "records lost on their way to the analyzer, which is no loss in the stream",
     "conflicts": "witnesses set aside because they contradict themselves",
     "observer_faults": "points whose observer failed, or could not read what it was shown",
     "dropped_blocks": "records of this or other streams that their sender lost (no room, or not delivered in time)",
@@ -140,9 +138,6 @@ def _notes(document: Document, style: Style) -> Iterator[str]:
     notes = [note["sentence"] for note in document["notes"]]
     telemetry = document["telemetry"]
     notes += [f"{words}: {telemetry[name]}" for name, words in _TELEMETRY.items() if telemetry.get(name)]
-    if telemetry["missing_points"]:
-        missing = ", ".join(sc.POINT_LABELS.get(point, point) for point in telemetry["missing_points"])
-        notes.append(f"no complete record of: {missing}")
     if notes:
         yield style.dress("Notes", "bold")
     for note in notes:

@@ -156,8 +156,7 @@ def test_everything_else_that_can_be_said() -> None:
         "          another",
         "Notes",
         " - 3 events were under way when the client left.",
-        " - records lost on the way: 2",
-        " - no complete record of: client applied",
+        " - records lost on their way to the analyzer, which is no loss in the stream: 2",
         "Stream 71c00000000000000000000000000000; client httpx, provider openai",
     ]
 

@@ -97,3 +97,22 @@ def test_records_that_anybody_may_have_sent_prove_nothing_and_that_is_told() -> 
     found = verdict([replace(block, role=None) for block in path(WORDS, WORDS, without(WORDS, 5))])
     assert found["findings"][0]["confidence"] == "narrowed"
     assert any(text.startswith("who sent these records") for text in found["why"]["unknown"])
+
+
+def test_evidence_names_the_row_of_the_picture_where_there_are_several() -> None:
+    """Of two readers of one answer, which of them lacks it."""
+    blocks = path(None, WORDS, WORDS)
+    other = [
+        block
+        for block in path(None, WORDS, without(WORDS, 5), wire=How("wire", witness="d" * 16))
+        if block.point == "wire"
+    ]
+    found = verdict([*blocks, *other])["findings"][0]
+    assert found["evidence"]["missing"].endswith("(row: client received 2)")
+    assert "row" not in found["evidence"]["seen"]
+
+
+def test_what_is_not_proven_because_records_are_missing_is_told_so() -> None:
+    """In the line below the headline."""
+    blocks = [block for block in path(WORDS, WORDS, WORDS) if block.point != "wire"]
+    assert verdict(blocks)["summary"].endswith("not proven: records are missing.")

@@ -10,7 +10,7 @@ from .change import Change
 from .decode import decode
 from .known import by_values
 
-_HIDDEN: Final = "a lost record hides the rest"
+_HIDDEN: Final = "missing details hide the rest"
 _DECODED: Final = "which events, the sums tell, though rows are lost"
 
 

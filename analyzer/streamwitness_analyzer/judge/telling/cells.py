@@ -62,9 +62,15 @@ def draw(path: Path) -> dict[str, str]:
         return {}
     if _nothing_is_odd(path, steps, records[0]):
         return _straight(records)
-    if _places_say_nothing(path, steps, records):
-        return {record.recorder: alone(record) for record in records}
-    first = records[0]
+    drawn = {record.recorder: alone(record) for record in records}
+    for run in _runs(path, steps, records) if steps else ():
+        drawn |= _together(path, run)
+    return drawn
+
+
+def _together(path: Path, steps: Sequence[Step]) -> dict[str, str]:
+    """The cells of points that can be laid below each other."""
+    first, records = steps[0].before, [steps[0].before, *(step.after for step in steps)]
     grid = _Grid({first.recorder: _own(first)}, {first.recorder: list(range(first.events))})
     for step in steps:
         _add(grid, path, step)
@@ -106,11 +112,16 @@ def _last_end(records: Sequence[Record]) -> int:
     return found
 
 
-def _places_say_nothing(path: Path, steps: Sequence[Step], records: Sequence[Record]) -> bool:
-    """Whether a point has no rows (level `counters`, or all lost) that is not proven the same as its neighbours."""
+def _runs(path: Path, steps: Sequence[Step], records: Sequence[Record]) -> list[list[Step]]:
+    """The hops without those at a point that has no rows (level `counters`, or all lost), unless all was the same."""
     bare = {record.recorder for record in records if record.events and not _columns(record)}
-    beside = [step for step in steps if bare & {step.before.recorder, step.after.recorder}]
-    return bool(bare) and not all(_as_sent(path, step) is not None for step in beside)
+    runs: list[list[Step]] = [[]]
+    for step in steps:
+        if bare & {step.before.recorder, step.after.recorder} and _as_sent(path, step) is None:
+            runs.append([])
+        else:
+            runs[-1].append(step)
+    return [run for run in runs if run]
 
 
 def _columns(record: Record) -> bool:

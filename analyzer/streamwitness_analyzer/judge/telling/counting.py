@@ -113,7 +113,8 @@ def _through(path: Path, step: Step, before: int) -> int | None:
     if not step.peer:  # a stop at an error event: the application was told of it by an exception
         return before - step.hop.unread if after.end == "stopped_at_terminal" else have
     if step.hop.status == "unproven":
-        return None if have is None else min(before, have + _consumed(step))
+        unknown = have is None or (after.point == "applied" and (after.lost or not after.every_row))
+        return None if unknown or have is None else min(before, have + _consumed(step))
     if not step.hop.changes:
         return before
     lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)

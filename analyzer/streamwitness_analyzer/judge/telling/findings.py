@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,7 @@ from streamwitness_analyzer.judge.compare.places import Mapper, back, same
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import REFUSED_AS
 from streamwitness_analyzer.judge.testimony.parts import parts_of
-from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import Axis, View
 
 from . import words
@@ -31,6 +32,8 @@ class Finding:
     content_bytes: int | None
     same_as: Point | None = None
     """An earlier point that provably had the same as the point that saw it."""
+    rows: Mapping[str, str] = field(default_factory=dict)
+    """Recorder → what the picture calls it, where its point has several."""
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -87,10 +90,22 @@ class Finding:
         """What both points testify."""
         fault = self.fault
         if fault.by_itself:
-            return evidence_of_one(fault.change, self.sequence, fault.seen)
+            told = evidence_of_one(fault.change, self.sequence, fault.seen)
+        else:
+            told = self._evidence_of_two()
+        return {part: f"{text}{self._row(text)}" for part, text in told.items()}
+
+    def _evidence_of_two(self) -> dict[str, str]:
+        fault = self.fault
         return evidence(
             self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as, manner=self.manner
         )
+
+    def _row(self, text: str) -> str:
+        """Which row of the picture it is about, where several have the same name."""
+        records = (record for record in (self.fault.seen, self.fault.missing) if record.recorder in self.rows)
+        told = (self.rows[record.recorder] for record in records if text.startswith(words.label(record.point)))
+        return next((f" (row: {row})" for row in told), "")
 
     def document(self) -> dict[str, Any]:
         """The finding in JSON types."""
@@ -168,6 +183,7 @@ class _Records:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.rows = _numbered(path.exchange)
         self._opened: dict[tuple[str, Axis], View] = {}
         self._mappers: dict[str, Mapper] = {}
 
@@ -193,6 +209,12 @@ class _Records:
         return self._mappers[key]
 
 
+def _numbered(exchange: Exchange) -> dict[str, str]:
+    """What the picture calls the rows of a point that has several: `client received 2`."""
+    several = (found for point in POINTS if len(found := exchange.at(point)) > 1)
+    return {r.recorder: f"{words.label(r.point)} {n}" for found in several for n, r in enumerate(found, start=1)}
+
+
 def _finding(records: _Records, fault: Fault) -> Finding:
     change = fault.change
     record = fault.seen if change.side == "before" else fault.missing
@@ -206,7 +228,8 @@ def _finding(records: _Records, fault: Fault) -> Finding:
         span, sure = (low, max(low, high)), sure and first and last
     if axis == "egress":  # positions of an exchange that goes on are numbers of the stream from its first one on
         span = (span[0] + records.path.first, span[1] + records.path.first)
-    return Finding(fault, span, not sure, axis, _content(records, fault), _same_as(records.path, fault))
+    same_as = _same_as(records.path, fault)
+    return Finding(fault, span, not sure, axis, _content(records, fault), same_as, records.rows)
 
 
 def _same_as(path: Path, fault: Fault) -> Point | None:

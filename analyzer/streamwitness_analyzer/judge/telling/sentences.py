@@ -104,9 +104,17 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
     if found:
         return f"{first} {found[0].sentence}"
     if integrity != "intact":
-        return f"{first} Whether anything was lost on the way is not proven." if row.ending else first
+        why = ": records are missing" if _records_missing(main) else ""
+        return f"{first} Whether anything was lost on the way is not proven{why}." if row.ending else first
     nothing = "Nothing" if row.ending == "completed" and row.by == "source" else "Up to there nothing"
     return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
+
+
+def _records_missing(main: Path | None) -> bool:
+    """Whether a record of this exchange, or a part of one, that there must have been is not there."""
+    held = main.exchange.records if main is not None else []
+    expected = main.exchange.expected if main is not None else frozenset()
+    return any(record.lost or not record.closed for record in held) or bool(expected - {r.point for r in held})
 
 
 def _no_fault(row: Row, main: Path | None) -> str:

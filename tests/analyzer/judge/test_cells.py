@@ -1,0 +1,89 @@
+"""The picture: a mark is a finding, and what is no finding has none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
+from streamwitness.blocks import Block
+from streamwitness.semconv import ERROR, ROLE
+from streamwitness_analyzer.judge import judge
+
+WORDS = answer(range(1, 9))
+
+
+def drawn(blocks: list[Block]) -> dict[str, str]:
+    """Point → its cells."""
+    return {row["point"]: row["cells"] for row in judge(blocks, settled=True)["points"]}
+
+
+def test_what_says_nothing_may_come_by_design() -> None:
+    """A gateway that translates begins with events of its own: they stand in the picture, and are no extra ones."""
+    sent = [Event(parts=ROLE), *WORDS]
+    cells = drawn(path(WORDS, sent, sent))
+    assert (cells["ingress"].count(" "), cells["egress"]) == (1, cells["wire"])
+    assert "+" not in cells["egress"]
+
+
+def test_an_error_that_reached_no_application_went_no_further() -> None:
+    """It was told by an exception."""
+    events = [*WORDS[:5], Event(parts=ERROR)]
+    stopped = {point: How(point, end="stopped_at_terminal") for point in ("wire", "parsed")}
+    applied = How("applied", end="stopped_at_terminal", of="parsed")
+    assert (
+        drawn(path(events, events, events, events, used(events[:5]), applied=applied, **stopped))["applied"] == "ooooou"
+    )
+
+
+def test_what_a_gateway_had_read_and_not_sent_went_no_further() -> None:
+    """It ended its answer itself."""
+    ingress = How("ingress", leg=0, end="cancelled", complete=False)
+    assert drawn(path(WORDS[:7], WORDS[:5], WORDS[:5], ingress=ingress))["egress"] == "ooooouu"
+
+
+def test_an_event_applied_twice_and_one_applied_in_part_are_marked() -> None:
+    """In their own columns, for the count alone does not show where."""
+    parsed = handed_on(WORDS)
+    rows = used(parsed)
+    twice = drawn(path(WORDS, WORDS, WORDS, parsed, [*rows[:4], rows[3], *rows[4:]]))["applied"]
+    part = drawn(path(WORDS, WORDS, WORDS, parsed, [replace(e, result="partial") if e.of == 3 else e for e in rows]))
+    assert (twice[3], part["applied"][3]) == ("+", "~")
+
+
+def test_an_end_of_a_record_that_is_missing_is_not_known() -> None:
+    """Not that nobody read it."""
+    blocks = [b for b in path(None, WORDS, WORDS, cuts=cut_at(6)) if not (b.point == "wire" and b.final)]
+    assert drawn(blocks)["wire"][-1] == "?"
+
+
+def test_points_without_rows_hide_nothing_but_their_own() -> None:
+    """The application's rows are lost; where the parser lost something is seen all the same."""
+    parsed = handed_on([*WORDS[:4], *WORDS[5:]])
+    blocks = path(None, WORDS, WORDS, parsed, used(parsed))
+    cells = drawn([replace(b, rows=None, summary=True) if b.point == "applied" else b for b in blocks])
+    assert (cells["parsed"][4], set(cells["applied"])) == ("x", {"?"})
+
+
+def test_content_that_was_cut_anew_is_not_marked_as_lost() -> None:
+    """That it is another content is proven; which events are missing is not."""
+    slots = ("0/text/0 00c0ffee 24", "0/text/0 00decade 21")
+    sent = [WORDS[0], Event(77), *WORDS[4:]]
+    blocks = path(
+        WORDS, sent, sent,
+        ingress=How("ingress", leg=0, slots=slots[:1]), egress=How("egress", legs=(LEG,), slots=slots[1:]),
+    )  # fmt: skip
+    cells = drawn(blocks)["egress"]
+    assert not set(cells) & {"x", "+"}
+
+
+def test_a_response_that_is_not_laid_beside_the_answer_shows_its_own_end() -> None:
+    """A cache answered; the picture does not say that the provider did not finish."""
+    others = answer(range(101, 104))
+    cells = drawn(path(WORDS, others, others))
+    assert (cells["ingress"][-1], cells["egress"][-1]) == ("F", "F")
+
+
+def cut_at(place: int) -> Callable[[int], list[int]]:
+    """Blocks of so many events, and the rest."""
+    return lambda _: [place]
