@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, TERMINAL
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, PROVIDER_NAME, TERMINAL
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, Side
 from streamwitness_analyzer.judge.testimony.finishes import failed_openly, finishes, tells_error
 from streamwitness_analyzer.judge.testimony.parts import (
@@ -40,6 +40,7 @@ _KNOWN: Final = frozenset(("error", "other"))
 """Words that a finish may be put into, or taken from, by who knows better."""
 LEFT_OUT: Final = "the gateway stopped reading, kept what it had read last, and finished the answer itself"
 MADE_UP: Final = "the gateway stopped reading, and finished the answer in a word that its upstream had not said"
+OTHER_FINISH: Final = "it is told otherwise why the answer ended, and lost rows hide whether all of it was written anew"
 OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
 """Why a hop is unproven by an end of the gateway's own: the answer is made of this leg all the same."""
 
@@ -85,7 +86,7 @@ def left_out(leg: Record, egress: Record) -> str:
 
     Asked where what was sent is known to be what was read.
     """
-    own = chose_to_stop(leg) and egress.complete
+    own = chose_to_stop(leg) and egress.end not in (None, "disconnected")
     return LEFT_OUT if own and leg.total("content") > egress.total("content") else ""
 
 
@@ -137,18 +138,25 @@ def other_finish(leg: Record, egress: Record) -> tuple[str, str] | None:
 
 
 def changed_finish(crossing: Crossing) -> Hop | None:
-    """The fault, where all is as it was written but a finish, which says something else.
+    """The fault, where all is as it was written but a finish, which says something else; unproven where rows are lost.
 
     Who writes an answer anew has other words for it; so has who knows better, of calls or of a failure.
     """
     told, verbatim = other_finish(crossing.leg, crossing.egress), crossing.verbatim
     if told is None or set(told) == _OF_CALLS or not _KNOWN.isdisjoint(told) or not crossing.peer:
         return None
+    if not (verbatim.held or _another_format(crossing)):
+        return Hop("unproven", prefix=crossing.hop.prefix, reason=OTHER_FINISH)
     odd = (*verbatim.new, *verbatim.gone)
     if not odd or not verbatim.mostly or any(row.content or not row.parts & FINISH for row in odd):
         return None
     change = _of_finishes("altered", len(verbatim.new), "before", crossing.leg)
     return Hop("faulty", (change,), prefix=crossing.hop.prefix)
+
+
+def _another_format(crossing: Crossing) -> bool:
+    """Whether the answer is known to be written anew, in the format of another provider."""
+    return crossing.leg.told(PROVIDER_NAME) != crossing.egress.told(PROVIDER_NAME)
 
 
 def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:

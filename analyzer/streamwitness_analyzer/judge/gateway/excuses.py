@@ -144,6 +144,6 @@ def with_its_finish(made: Made, crossing: Crossing) -> Made:
     if made.hop.status != "intact":
         return made
     changed = None if edits_of(crossing) else changed_finish(crossing)
-    if changed is not None:
+    if changed is not None and changed.status == "faulty":
         return Made(changed)
-    return replace(made, other_finish=other_finish(crossing.leg, crossing.egress))
+    return replace(made, hop=changed or made.hop, other_finish=other_finish(crossing.leg, crossing.egress))

@@ -121,12 +121,15 @@ class Verbatim:
         return before.closed and after.closed and before.s is not None and (before.n, before.s) == (after.n, after.s)
 
     @cached_property
+    def held(self) -> bool:
+        """Whether a row is held of each judged event of both."""
+        sides = ((self.before, self.leg), (self.after, self.egress))
+        return all(len(rows) == record.total("judged") for rows, record in sides)
+
+    @cached_property
     def mostly(self) -> bool:
         """Whether all events of the answer but a few are, and so many that the gateway rewrites nothing.
 
         Of an answer of which rows are lost that is not known, nor of a leg.
         """
-        held = all(
-            len(rows) == record.total("judged") for rows, record in ((self.before, self.leg), (self.after, self.egress))
-        )
-        return held and self.same >= _FEW and 4 * self.same >= 3 * len(self.after)
+        return self.held and self.same >= _FEW and 4 * self.same >= 3 * len(self.after)
