@@ -16,10 +16,12 @@ from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
     all_slots,
     goes_on_behind_finish,
+    kind_of_slot,
     may_go_on_behind_terminal,
     parts_of,
     positions_with,
     same_slots,
+    slots_of,
     stopped_within_an_event,
 )
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -31,6 +33,7 @@ _PERHAPS_MISREAD: Final = (
     " announced as, is missing"
 )
 _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out behind the finish"
+_OTHER_TURNS: Final = "the content is the same, and its calls came out in another order"
 _END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
 _NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
@@ -125,7 +128,16 @@ def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
         return hop
     if goes_on_behind_finish(after) and not goes_on_behind_finish(before):
         return Hop("unproven", prefix=hop.prefix, reason=_FINISH_TOO_EARLY)
+    if _calls(before) != _calls(after):
+        return Hop("unproven", prefix=hop.prefix, reason=_OTHER_TURNS)
     return Hop("intact", prefix=hop.prefix)
+
+
+def _calls(record: Record) -> list[tuple[str, int]]:
+    """What the calls hold, in the order in which they began; each choice has its own."""
+    told = slots_of(record)
+    calls = [slot for slot in told if kind_of_slot(slot) == "tool"]
+    return [told[slot] for slot in sorted(calls, key=lambda slot: (slot.partition("/")[0], len(slot), slot))]
 
 
 def _finishes_due(record: Record) -> int | None:
