@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 import uvicorn
 
-from bench.truth.labels import Passage, Trial
+from bench.truth.labels import Deed, Passage, Trial
 from bench.truth.scoring.difference import missing
 from streamwitness import runtime
 from streamwitness.blocks import Block
@@ -206,7 +206,21 @@ def _passages(notes: Notebook) -> tuple[Passage, ...]:
     if notes.scenario.stamp and _by_number_alone(notes):
         notes.notes.add("numbers alone")
     every = notes.passages(COMPONENTS)
-    return tuple(map(_come_again, every)) if notes.scenario.again == "resume" else every
+    if notes.scenario.again == "resume":
+        return tuple(map(_come_again, every))
+    if notes.scenario.again or notes.scenario.severed:
+        return every
+    return tuple(_placed(passage, notes.deeds) if passage.component == "transport" else passage for passage in every)
+
+
+def _placed(passage: Passage, deeds: Sequence[Deed]) -> Passage:
+    """What went over the network was noted event by event, so that each has its place; which of two that changed
+    places was moved nobody can know."""
+    mine = [deed for deed in deeds if deed.component == passage.component]
+    gone = {at for deed in mine if deed.act in ("drop", "merge") for at in deed.at}
+    gone |= {at for deed in mine if deed.act == "cut" for at in range(deed.at[0], len(passage.before))}
+    moved = any(deed.act == "move" for deed in mine)
+    return replace(passage, by_event=True, lost=None if moved else frozenset(gone))
 
 
 def _come_again(passage: Passage) -> Passage:
