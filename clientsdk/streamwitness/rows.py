@@ -78,9 +78,9 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
         at = start + length
         if at > end:
             raise RowsError(f"column {tag} claims {length} bytes, {end - start} are left")
-        name = wanted.get(tag)
-        if name is None:
+        if tag not in wanted:
             continue
+        name = wanted[tag]
         if name in rows:
             raise RowsError(f"column {name!r} stands twice")
         rows[name] = _decode_column(name, width, data[start:at], count)
@@ -140,15 +140,13 @@ def _expand(name: str, payload: bytes, count: int) -> list[int]:
     for start, step, k in _RUN.iter_unpack(payload):
         if k > count - len(values):
             raise RowsError(f"column {name!r} has runs for more than {count} rows")
-        values.extend(_progression(start, step, k))
+        values += [start] * k if step == 0 else _progression(start, step, k)
     if len(values) != count:
         raise RowsError(f"column {name!r} has {len(values)} rows, the block has {count}")
     return values
 
 
 def _progression(start: int, step: int, k: int) -> Iterable[int]:
-    if step == 0:
-        return (start,) * k
     if start + step * (k - 1) <= _MISSING:
         return range(start, start + step * k, step)
     return ((start + step * i) & _MISSING for i in range(k))

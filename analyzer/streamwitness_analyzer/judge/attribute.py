@@ -30,9 +30,12 @@ _NO_OUTPUT: Final = ("role", "usage", "terminal", "error", "other", "malformed")
 _SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
-    """A hop between two points that hold a record; `bridged` says that the points around it settled it."""
+    """A hop between two points that hold a record; `bridged` says that the points around it settled it.
+
+    Never changed, as a `Record` is not.
+    """
 
     before: Record
     after: Record

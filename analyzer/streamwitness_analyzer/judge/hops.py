@@ -66,8 +66,9 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
 
 def _silent(here: Mapping[Point, Sequence[Record]]) -> tuple[Point, ...]:
     """What one process said that it would record, and did not: nobody else's record stands in for it."""
-    announced = [block.expected for records in here.values() for record in records for block in record.blocks[:1]]
-    return tuple(p for p in _CLIENT if not here[p] and any(mask >> POINTS.index(p) & 1 for mask in announced))
+    missing = [point for point in _CLIENT if not here[point]]
+    announced = [b.expected for records in here.values() for r in records for b in r.blocks[:1]] if missing else []
+    return tuple(p for p in missing if any(mask >> POINTS.index(p) & 1 for mask in announced))
 
 
 def _one_for_one(exchange: Exchange, upstream: Upstream) -> bool:
@@ -91,7 +92,7 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
         if after.point == "applied":
             made = own_order(path, made, before, after, steps)
         steps.append(Step(before, after, made, peer))
-        due = due and (after.closing is None or ended_by_peer(after, None))
+        due = peer or (due and (after.closing is None or ended_by_peer(after, None)))
     return steps
 
 

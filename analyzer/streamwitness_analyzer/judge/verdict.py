@@ -142,8 +142,7 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
 
 def _missing(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[tuple[str, str]]:
     """(exchange, point) of points that should have testified and did not; of each process that reads here its own."""
-    held = {(e.id, r.point) for e in exchanges for r in e.records}
-    missing = [(e.id, p) for e in exchanges for p in POINTS if p in e.expected and (e.id, p) not in held]
+    missing = [(exchange.id, point) for exchange in exchanges for point in exchange.unheard]
     silent = [(path.exchange.id, point) for path in every for point in path.silent]
     return list(dict.fromkeys([*missing, *silent]))
 
@@ -190,10 +189,8 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
             _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder), first)
             for record in exchange.records
         ]
-        if unheard := exchange.expected.difference([record.point for record in exchange.records]):
-            rows += [_absent(exchange, point) for point in POINTS if point in unheard]
-            rows.sort(key=lambda row: POINTS.index(row["point"]))
-        out += rows
+        rows += [_absent(exchange, point) for point in exchange.unheard]
+        out += sorted(rows, key=lambda row: POINTS.index(row["point"]))
     return out
 
 

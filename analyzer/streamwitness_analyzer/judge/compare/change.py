@@ -74,9 +74,12 @@ class Change:
     proof: Proof = Proof()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Hop:
-    """What is proven about one hop. `prefix` places are proven equal; `unread` of A were never due at B."""
+    """What is proven about one hop. `prefix` places are proven equal; `unread` of A were never due at B.
+
+    Never changed, as a `Record` is not.
+    """
 
     status: Literal["intact", "faulty", "unproven"]
     changes: tuple[Change, ...] = ()

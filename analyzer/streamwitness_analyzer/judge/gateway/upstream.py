@@ -32,9 +32,12 @@ _all_of_it: Final = attrgetter("totals", "total_parts", "payload_s", "payload_o"
 """What a closing block says of every event, whether it is judged or not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Upstream:
-    """The leg that feeds the answer (None: not known), the hop, and the legs that another one replaced."""
+    """The leg that feeds the answer (None: not known), the hop, and the legs that another one replaced.
+
+    Never changed, as a `Record` is not.
+    """
 
     leg: Record | None
     hop: Hop | None

@@ -57,8 +57,8 @@ class _Grid:
 def draw(path: Path) -> dict[str, str]:
     """Recorder → its cells; the event that ends the answer at each point is marked."""
     steps = _drawn(path)
-    records = [steps[0].before, *(step.after for step in steps)] if steps else path.records[-1:]
-    if not records or max(record.events for record in records) > MOST:
+    records = [steps[0].before, *[step.after for step in steps]] if steps else path.records[-1:]
+    if not records or max([record.events for record in records]) > MOST:
         return {}
     if _nothing_is_odd(path, steps, records[0]):
         return _straight(records)

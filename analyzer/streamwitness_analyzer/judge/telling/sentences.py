@@ -125,7 +125,7 @@ def _no_fault(row: Row, main: Path | None) -> str:
 
 def _ended_by(row: Row) -> set[Component]:
     """The component that ended the answer too early, stood still or raised; a client that left is none."""
-    return {c for c in COMPONENTS if c in (row.by, row.client) and row.ending != "completed"}
+    return {c for c in COMPONENTS if c in (row.by, row.client)} if row.ending != "completed" else set()
 
 
 def _as_far(main: Path | None) -> str:

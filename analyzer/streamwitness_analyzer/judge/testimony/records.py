@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import (
@@ -69,6 +69,12 @@ class Record:
     """How the point ended; None while its closing block is not held."""
     events: int
     """Events known to have been seen here."""
+    held: Literal["full", "partial", "none"]
+    """How much of it is here: all blocks to the closing one, or some of them."""
+    every_row: bool
+    """Whether a row is held for each event that came, to the end."""
+    complete: bool
+    """Whether the provider's completion rule was satisfied here; without a known rule a clean end has to do."""
     extra: Mapping[str, object]
     """The last value told for each attribute outside the contract (`gen_ai.*`, …)."""
     _made: dict[object, Any] = field(default_factory=dict)
@@ -80,31 +86,9 @@ class Record:
         return self.end is not None and ends.get(self.end) == "own"
 
     @property
-    def complete(self) -> bool:
-        """Whether the provider's completion rule was satisfied here; without a known rule a clean end has to do."""
-        if self.closing is None:
-            return False
-        by_rule = self.closing.complete
-        clean = self.closing.end in _CLEAN_ENDS and self.events > 0 and not self.faulted
-        return clean if by_rule is None else by_rule
-
-    @property
     def vouched(self) -> bool:
         """Whether every block came with a key whose role is known; without it nothing is ever certain."""
         return all(block.role in ROLES for block in self.blocks)
-
-    @property
-    def held(self) -> str:
-        """`full`, `partial` or `none`."""
-        if not self.blocks:
-            return "none"
-        return "full" if self.closed and not self.lost else "partial"
-
-    @property
-    def every_row(self) -> bool:
-        """Whether a row is held for each event that came, to the end."""
-        rows = all(block.rows_held or block.totals["events"] == block.position for block in self.blocks)
-        return self.held == "full" and rows
 
     @property
     def first_number(self) -> int | None:
@@ -145,6 +129,12 @@ class Exchange:
     expected: frozenset[Point] = frozenset()
     _at: dict[Point, list[Record]] = field(default_factory=dict)
 
+    @property
+    def unheard(self) -> list[Point]:
+        """The points that should have testified and did not, in path order."""
+        left = self.expected - self._at.keys()
+        return [point for point in POINTS if point in left] if left else []
+
     def hold(self, record: Record) -> None:
         """Add a record, behind those that are here."""
         self.records.append(record)
@@ -152,7 +142,8 @@ class Exchange:
 
     def at(self, point: Point, witness: str | None = None) -> list[Record]:
         """Records of a point, of one witness or of all."""
-        return [record for record in self._at.get(point, ()) if witness is None or record.witness == witness]
+        here = self._at.get(point, [])
+        return here[:] if witness is None else [record for record in here if record.witness == witness]
 
 
 @dataclass(slots=True)
@@ -178,7 +169,7 @@ def collect(blocks: Iterable[Block], distrusted: frozenset[str] = frozenset()) -
     for block in allowed:
         recorders[block.recorder].append(block)
     merged = {recorder: _merge(group) for recorder, group in recorders.items()}
-    doubtful = distrusted | {b.witness for r, g in recorders.items() if merged[r] is None for b in g}
+    doubtful = distrusted | {b.witness for r, group in merged.items() if group is None for b in recorders[r]}
     records = [_record(group) for group in merged.values() if group and group[0].witness not in doubtful]
     exchanges = _exchanges(records, allowed)
     return Testimony(exchanges, conflicts=len(doubtful), refused=refused)
@@ -191,7 +182,7 @@ def contributes(block: Block) -> bool:
 
 def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
     every = list(blocks)
-    allowed = [block for block in every if contributes(block)]
+    allowed = list(filter(contributes, every))
     if len(allowed) == len(every):
         return every, 0
     return allowed, len({(b.recorder, b.index, b.summary) for b in every}) - len(
@@ -199,10 +190,10 @@ def _by_role(blocks: Iterable[Block]) -> tuple[list[Block], int]:
     )
 
 
-def _merge(group: Sequence[Block]) -> list[Block] | None:
+def _merge(group: list[Block]) -> list[Block] | None:
     """One block an index, the full one before its summary; None when two of them contradict each other."""
     if len(group) == 1:
-        return list(group) if _starts_at_zero(group[0]) else None
+        return group if _starts_at_zero(group[0]) else None
     chosen: dict[int, Block] = {}
     for block in sorted(group, key=lambda b: (b.index, b.summary)):
         known = chosen.setdefault(block.index, block)
@@ -244,8 +235,10 @@ def _record(blocks: Sequence[Block]) -> Record:
     first, last = blocks[0], blocks[-1]
     held = tuple(takewhile(_unfaulted, blocks))
     faulted = len(held) < len(blocks)
-    missing_rows = sum(map(_without_rows, blocks))
+    lost = last.index + 1 - len(blocks) + sum(map(_without_rows, blocks))
     closing = last if last.final else None
+    closed = closing is not None and not faulted
+    whole, events = closed and not lost, held[-1].totals["events"] if held else 0
     return Record(
         recorder=first.recorder,
         witness=first.witness,
@@ -258,10 +251,13 @@ def _record(blocks: Sequence[Block]) -> Record:
         blocks=held,
         closing=closing,
         faulted=faulted,
-        lost=last.index + 1 - len(blocks) + missing_rows,
-        closed=closing is not None and not faulted,
+        lost=lost,
+        closed=closed,
         end=closing.end if closing is not None else None,
-        events=held[-1].totals["events"] if held else 0,
+        events=events,
+        held="full" if whole else "partial" if held else "none",
+        every_row=whole and all(map(_with_rows, held)),
+        complete=closing is not None and _complete(closing, clean=events > 0 and not faulted),
         extra=_told(held if closing is None or not faulted else (*held, closing)),
     )
 
@@ -273,6 +269,15 @@ def _unfaulted(block: Block) -> bool:
 def _without_rows(block: Block) -> bool:
     """Whether only a summary speaks of the block's rows."""
     return block.summary and block.row_count > 0 and block.rows is None
+
+
+def _complete(closing: Block, *, clean: bool) -> bool:
+    return clean and closing.end in _CLEAN_ENDS if closing.complete is None else closing.complete
+
+
+def _with_rows(block: Block) -> bool:
+    """Whether the rows of its events are here, or it came after the last of them."""
+    return block.rows_held or block.totals["events"] == block.position
 
 
 def _told(blocks: Sequence[Block]) -> Mapping[str, object]:
@@ -319,6 +324,7 @@ def dropped(records: Iterable[Record]) -> int:
     told = {
         (record.recorder, block.index): block.extra[DROPPED_BLOCKS]
         for record in records
+        if DROPPED_BLOCKS in record.extra
         for block in (*record.blocks, *((record.closing,) if record.closing and record.faulted else ()))
         if DROPPED_BLOCKS in block.extra
     }
