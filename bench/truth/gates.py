@@ -110,7 +110,7 @@ class Gate:
 GATES: Final = (
     Gate("`certain` is right", "certain", 1.0),
     Gate("false blame 0 at every loss rate: no innocent is blamed", "blame", 1.0),
-    Gate("distinguishable faults between two points with records are found", "found", 0.99),
+    Gate("distinguishable faults are found where the two points around them have records", "found", 0.99),
     Gate("suspect sets contain the truth", "named", 1.0),
     Gate("healthy streams are without a finding", "healthy", 1.0),
     Gate("endings are right with full telemetry", "ended", 0.995),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from bench.truth import score
+from bench.truth import gates, score
 from streamwitness import semconv as sc
 from streamwitness.cli import build_parser, discover
 from streamwitness.runtime import ClientSettings
@@ -201,6 +201,10 @@ def _outcomes_of_truth() -> str:
     )
 
 
+def _gates_of_truth() -> str:
+    return table(("gate", "at least"), [(gate.name, f"{100 * gate.least:.4g} %") for gate in gates.GATES])
+
+
 GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "show": _show,
     "knowledge": _knowledge,
@@ -217,6 +221,7 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "outcomes": _outcomes,
     "reasons": _reasons,
     "outcomes_of_truth": _outcomes_of_truth,
+    "gates_of_truth": _gates_of_truth,
     "profiles": profiles.profiles,
     "profile_details": profiles.details,
     "proofs": _proofs,
