@@ -365,7 +365,7 @@ def _called(make: Callable[[Random], _Course]) -> str:
     return make.__name__.strip("_")
 
 
-_AWAITED: Final = (_implied, _other_end)
+_AWAITED: Final = (_odd_bytes, _implied, _other_end)
 """What the judge does not tell rightly yet under some losses: these are drawn where they are asked for, only."""
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {

@@ -17,8 +17,8 @@ from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, UPSTREAM_EXCHANGE,
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity
 
-from .harm import Course, anywhere, harm, of_the_answer
-from .labels import Deed, Ended, Passage, Trial
+from .harm import Course, anywhere, harm, kinds_of, of_the_answer
+from .labels import Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS
 from .process import PACES_NS, Process, identity, stamped, told
 from .recorded import POINTS, framed, pieces
@@ -128,6 +128,59 @@ def resumed(rng: Random, name: str) -> Trial:
     return scene.trial(name, "resumed", (passage,), ended, notes)
 
 
+def forgets(rng: Random, name: str) -> Trial:
+    """The connection breaks, and of what the client still lacks the gateway has forgotten an event."""
+    scene = _Scene(rng, rng.choice(_SSE))
+    events = scene.events
+    lost = rng.choice([i for i, event in enumerate(events) if i and _says(scene.provider, event)])
+    sent = rng.randint(1, lost)
+    scene.course.deeds.append(Deed("gateway", "drop", (lost,)))
+    rest = [i for i in range(sent, len(events)) if i != lost]
+    _comes_back(scene, events, sent, rest)
+    came = [*events[:sent], *(events[i] for i in rest)]
+    passage = Passage("gateway", tokens_of(scene.provider, events), tokens_of(scene.provider, came))
+    return scene.trial(name, "forgets", (passage,), notes=("unprovable",))
+
+
+def _says(provider: str, event: Event) -> bool:
+    """Whether an event is one of those that are compared."""
+    return bool({"text", "reason", "refusal", "finish"} & kinds_of(provider, event)) and bool(
+        tokens_of(provider, [event])
+    )
+
+
+def cut_before(rng: Random, name: str) -> Trial:
+    """The upstream ends too early, then the connection breaks; a further exchange brings what there was."""
+    scene = _Scene(rng, rng.choice(_SSE))
+    finish = _finish(scene)
+    events = scene.events[: rng.randint(1, finish)]
+    scene.course.deeds.append(Deed("source", "cut", tuple(range(len(events), len(scene.events)))))
+    sent = rng.randint(0, len(events) - 1)
+    _comes_back(scene, events, sent, range(sent, len(events)))
+    return scene.trial(name, "cut before", (), _ended("upstream_truncated", "source"))
+
+
+def _finish(scene: _Scene) -> int:
+    """Where the answer finishes."""
+    return next(i for i, event in enumerate(scene.events) if "finish" in kinds_of(scene.provider, event))
+
+
+def _comes_back(scene: _Scene, events: Sequence[Event], sent: int, rest: Sequence[int]) -> None:
+    """The first events in one exchange, whose connection breaks, and those at some places in a further one."""
+    one = identity(scene.rng)
+    two = identity(scene.rng, 1, like=one)
+    frames = scene.frames(events, one.exchange, "id")
+    gateway = scene.process(one, POINTS)
+    leg = gateway.body("ingress", scene.provider, pieces(scene.rng, scene.frames(events)), "eof", leg=0)
+    gateway.body("egress", scene.provider, pieces(scene.rng, frames[:sent]), "disconnected", legs=(leg.recorder.id,),
+                 stamp="id", extra=stamped("id"))  # fmt: skip
+    scene.client(scene.process(one, POINTS), events[:sent], frames[:sent], "reset", "id")
+    left = [frames[i] for i in rest]
+    scene.process(two, POINTS[1:]).body("egress", scene.provider, pieces(scene.rng, left), "eof", stamp="id",
+                                        extra=stamped("id", rest[0] if rest else len(events)))  # fmt: skip
+    scene.client(scene.process(two, POINTS[1:]), [events[i] for i in rest], left, "eof", "id")
+
+
 # --------------------------------------------------------------------------- two tabs
 
 
@@ -159,6 +212,37 @@ def gateways(rng: Random, name: str) -> Trial:
     for who in ("inner", "between", "outer"):
         before = seen[-1]
         seen.append(harm(rng, _WHO[who], before, course, 1, of_the_answer) if who == guilty else before)
+    _in_a_row(scene, inner, outer, seen)
+    before, after = (seen[2], seen[3]) if guilty == "outer" else (seen[0], seen[1])
+    passage = Passage("gateway", tokens_of(scene.provider, before), tokens_of(scene.provider, after))
+    done = guilty == "nobody" and is_complete(scene.provider, scene.events, choices=1)
+    ended = _ended("completed", "source") if done else _NOWHERE
+    between = scene.transported(seen[2], seen[1])
+    notes = ("unprovable",) if between.visible else ()
+    return scene.trial(name, "two gateways", (passage, between, scene.transported(seen[3], seen[3])), ended, notes)
+
+
+_WHO: Final[dict[str, Component]] = {"inner": "gateway", "between": "source", "outer": "gateway"}
+"""Between two gateways nobody is accused: to the outer one it is what is before it."""
+
+
+def cut_behind(rng: Random, name: str) -> Trial:
+    """Of two gateways in a row the one behind ends its answer too early; the other one hands on what it read."""
+    scene = _Scene(rng, rng.choice(_SSE))
+    inner = identity(rng)
+    outer = identity(rng, hop=1, like=inner)
+    finish = _finish(scene)
+    short = scene.events[: rng.randint(1, finish)]
+    scene.course.deeds.append(Deed("gateway", "cut", tuple(range(len(short), len(scene.events)))))
+    passage = Passage("gateway", tokens_of(scene.provider, scene.events), tokens_of(scene.provider, short))
+    _in_a_row(scene, inner, outer, (scene.events, short, short, short))
+    known = known_to_feed("pass-through", scene.provider, passage)
+    return scene.trial(name, "cut behind", (passage,), _ended("gateway_truncated", "gateway") if known else _NOWHERE)
+
+
+def _in_a_row(scene: _Scene, inner: Identity, outer: Identity, seen: Sequence[Sequence[Event]]) -> None:
+    """Two gateways and a client; `seen` is what each of the four ends of the gateways saw."""
+    rng = scene.rng
     behind = scene.process(inner, POINTS[:2])
     leg = behind.body("ingress", scene.provider, pieces(rng, scene.frames(seen[0])), "eof", leg=0)
     behind.body("egress", scene.provider, pieces(rng, scene.frames(seen[1])), "eof", legs=(leg.recorder.id,))
@@ -167,15 +251,6 @@ def gateways(rng: Random, name: str) -> Trial:
                      extra={UPSTREAM_EXCHANGE: inner.exchange})  # fmt: skip
     front.body("egress", scene.provider, pieces(rng, scene.frames(seen[3])), "eof", legs=(leg.recorder.id,))
     scene.client(scene.process(outer, POINTS), seen[3], scene.frames(seen[3]), "eof")
-    before, after = (seen[2], seen[3]) if guilty == "outer" else (seen[0], seen[1])
-    passage = Passage("gateway", tokens_of(scene.provider, before), tokens_of(scene.provider, after))
-    done = guilty == "nobody" and is_complete(scene.provider, scene.events, choices=1)
-    ended = _ended("completed", "source") if done else _NOWHERE
-    return scene.trial(name, "two gateways", (passage, scene.transported(seen[3], seen[3])), ended)
-
-
-_WHO: Final[dict[str, Component]] = {"inner": "gateway", "between": "source", "outer": "gateway"}
-"""Between two gateways nobody is accused: to the outer one it is what is before it."""
 
 
 # --------------------------------------------------------------------------- processes that die
@@ -221,7 +296,10 @@ def lines(rng: Random, name: str) -> Trial:
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "resumed": (resumed, 1),
     "tabs": (tabs, 1),
+    "forgets_the_rest": (forgets, 1),
+    "cut_before": (cut_before, 1),
     "gateways": (gateways, 1),
+    "cut_behind": (cut_behind, 1),
     "killed": (killed, 1),
     "lines": (lines, 1),
 }

@@ -125,7 +125,8 @@ def less_worth(before: Score, now: Score, loss: str) -> str:
     fallen, red = counts_against(now, loss), counts_against(before, loss)
     wrong = _more_wrong(before, now)
     if wrong and fallen:
-        return f"{_GATE} ({', '.join(gate for gate in fallen if gate not in red) or fallen[0]}): {wrong}"
+        new = [gate for gate in fallen if gate not in red] or fallen
+        return f"{_GATE} ({new[0]}{f', and {len(new) - 1} more' if len(new) > 1 else ''}): {wrong}"
     less = wrong or _less_known(before, now)
     return f"{_FIGURE}: {less}" if less else ""
 
@@ -152,6 +153,8 @@ def _less_known(before: Score, now: Score) -> str:
         return "not intact any more"
     if now.told < before.told:
         return f"{now.told} of {before.told} events told"
+    if before.rate("named").found and not now.rate("named").found:
+        return "no guilty one is named any more"
     fewer = [what for what in ("placed", "counted", "exact") if now.rate(what).found < before.rate(what).found]
     return fewer[0] if fewer else ""
 

@@ -28,6 +28,29 @@ SOURCE: Final = (
     Mutation("7.3 source: what its stream gives away", {"source.source_faults": never([])}, ("mends_an_event",)),
 )
 
-TIMES: Final[tuple[Mutation, ...]] = ()
+TIMES: Final = (
+    Mutation("7.3 times: what was held back", {"waiting.held_back": never([])}, ("holds_back",)),
+    Mutation("7.3 times: who did not ask for more holds nothing back", {"waiting.held_ms": never(0)},
+             ("holds_back", "did_not_ask")),
+    Mutation("7.3 times: a machine that slept", {"waiting.stepped": never(False)}, ("holds_back",)),
+    Mutation("7.3 times: a library that gathers", {"waiting.gathered": never(False)}, ("held_on_the_way",)),
+    Mutation("7.3 times: one event for one", {"hops._one_for_one": never(True)}, ("hedges",)),
+    Mutation("7.3 times: a gateway that reads on", {"waste.kept_running": never([])}, ("keeps_running",)),
+    Mutation("7.3 times: one that only works off what it has", {"waste._waited": never(True)}, ("keeps_running",)),
+    Mutation("7.4 stalls: a client that asked in vain", {"stalls.silence": never(None)}, ("waits_for_the_way",)),
+    Mutation("7.4 stalls: where progress stopped", {"stalls._where": never(None)}, ("waits_for_the_gateway",)),
+    Mutation("7.4 stalls: what the gateway had in hand", {"stalls._had_more_since": never(None)},
+             ("waits_for_the_gateway",)),
+)  # fmt: skip
 
-EXCHANGES: Final[tuple[Mutation, ...]] = ()
+EXCHANGES: Final = (
+    Mutation("7.9 exchanges: a loss that a later one makes good", {"together.recovery": never("lost")}, ("resumed",)),
+    Mutation("7.9 exchanges: a loss that none makes good", {"together.recovery": never("recovered")}, ("resumed",)),
+    Mutation("7.9 exchanges: what is not known between them", {"together.doubts": never([])},
+             ("forgets_the_rest", "gateways")),
+    Mutation("7.9 exchanges: the rest of an answer", {"together._continues": never(True)}, ("forgets_the_rest",)),
+    Mutation("7.9 exchanges: from gateway to gateway", {"together._handed_over": never(True)}, ("gateways",)),
+    Mutation("7.9 exchanges: an upstream that broke before", {"together.upstream_state": never("none"),
+             "together.cut_upstream": never(False)}, ("cut_before",)),
+    Mutation("7.9 exchanges: an ending told from behind", {"together.told_from_behind": first(0)}, ("cut_behind",)),
+)  # fmt: skip

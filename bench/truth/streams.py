@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, exchanges, gateways, partial, witnesses
+from . import applications, edges, exchanges, gateways, partial, timed, witnesses
 from .labels import Trial
 from .recorded import recorded
 
@@ -17,6 +17,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **applications.SORTS,
     **gateways.SORTS,
     **edges.SORTS,
+    **timed.SORTS,
     **witnesses.SORTS,
 }
 """Name → what makes such a stream, and how often beside the others."""
