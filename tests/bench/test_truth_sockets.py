@@ -15,6 +15,7 @@ from bench.truth.sockets.clients import FORMATS
 from bench.truth.sockets.edits import EDITS, deed_of
 from bench.truth.sockets.faults import PLACES, TABLE, Fault
 from bench.truth.sockets.parsers import PARSERS
+from bench.truth.sockets.possible import possible
 from bench.truth.sockets.readers import acts_of, tokens
 from bench.truth.sockets.run import run
 from bench.truth.sockets.scenario import Scenario, events
@@ -164,5 +165,5 @@ def test_only_what_nobody_was_told_of_is_a_deed():
 
 def test_a_scenario_without_its_place_is_no_scenario():
     """A fault at a terminator is not tried where the format has none."""
-    assert not matrix.possible(Scenario("gemini", faults=(Fault("transport", "drop", "terminator"),)))
-    assert matrix.possible(Scenario("openai_chat", faults=(Fault("transport", "drop", "terminator"),)))
+    assert not possible(Scenario("gemini", faults=(Fault("transport", "drop", "terminator"),)))
+    assert possible(Scenario("openai_chat", faults=(Fault("transport", "drop", "terminator"),)))

@@ -13,15 +13,12 @@ from functools import cache
 from typing import Final
 
 from . import situations
-from .acts import CONTENT
 from .bodies import FRAMING, Style
 from .edits import deed_of
-from .faults import KEPT, SEVERED, STUCK, UNREADABLE, Fault
-from .parsers import PARSERS
-from .readers import acts_of
-from .scenario import TRANSLATED, Scenario, events, place
-from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, more_clients, stops_of
-from .works import honest
+from .faults import KEPT, SEVERED, STUCK, Fault
+from .possible import possible
+from .scenario import Scenario
+from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, stops_of
 
 _STYLES: Final = {
     "": Style(),
@@ -40,8 +37,6 @@ _GENAI_CANNOT: Final = frozenset(("cr", "tight", "bom", "comments", "multiline")
 
 _APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", "mix", *STUCK, *SEVERED, *KEPT))
 """Faults that are not tried beside another."""
-_HELD: Final = ("long:60", "heavy")
-"""The answers of those streams in which an event is held back."""
 _MANY: Final = 20
 """Events in a row that something is done to, in an answer of many."""
 _PARSER_NEEDS: Final[dict[str, dict[str, object]]] = {
@@ -256,104 +251,7 @@ def stamped(*scenarios: Scenario) -> Iterator[Scenario]:
             )
 
 
-def possible(scenario: Scenario) -> bool:
-    """Whether there is such a stream: the fault has its place, the parser reads the format, the gateway writes it."""
-    if scenario.gateway == "translate" and not _translatable(scenario):
-        return False
-    if scenario.client not in (*clients_of(scenario.out), *more_clients(scenario.out), "forking"):
-        return False
-    if scenario.out == "gemini_array" and not _in_array(scenario):
-        return False
-    try:
-        return all(_has_place(scenario, fault) for fault in scenario.faults)
-    except LookupError:
-        return False
-
-
-def _has_place(scenario: Scenario, fault: Fault) -> bool:
-    if fault.how in STUCK and scenario.stop != "timeout":
-        return False
-    if fault.how in SEVERED and scenario.gateway not in BY_EVENT:
-        return False
-    if fault.how in UNREADABLE and not _met(scenario, fault):
-        return False
-    body = events(scenario.provider, scenario.answer)
-    if fault.component == "source":
-        place(scenario.provider, body, fault.where)
-        return _source_can(scenario, fault)
-    sent = honest(scenario)
-    at = place(scenario.out, sent, fault.where)
-    if fault.how == "move" and at + fault.length >= len([event for event in sent if not event.comment]) - 1:
-        return False
-    return _component_can(scenario, fault)
-
-
-def _met(scenario: Scenario, fault: Fault) -> bool:
-    """Whether the client comes upon the event that is broken, and knows at once whether it goes on behind it."""
-    if scenario.parser == "skips_unreadable":
-        return True
-    lost = fault.component == "source" and scenario.gateway == "translate"
-    alone = len(scenario.faults) == 1 and not scenario.stamp and scenario.answer != "error"
-    return alone and not lost and scenario.gateway in BY_EVENT
-
-
-def _source_can(scenario: Scenario, fault: Fault) -> bool:
-    if fault.how == "ungrammatical":
-        return scenario.provider == "anthropic"
-    if fault.how == "unfinished":
-        return scenario.provider in ("openai_chat", "anthropic")
-    if fault.where == "terminator" or fault.how == "late":
-        return scenario.provider in ("openai_chat", "anthropic")
-    return not (fault.how in ("error", "cut", "break") and scenario.answer == "error")
-
-
-def _component_can(scenario: Scenario, fault: Fault) -> bool:
-    if fault.how == "hold" and (scenario.answer not in _HELD or scenario.gateway != "pass" or scenario.stop):
-        return False
-    sdk = scenario.client != "httpx"
-    if fault.component == "gateway":
-        if fault.how == "terminate":
-            return scenario.fault("source") is not None
-        if fault.how == "swallow_error":
-            return scenario.answer == "error"
-        return scenario.answer != "error" and (fault.how != "dedupe" or scenario.answer in ("pairs", "equal"))
-    if fault.component == "parser":
-        return not (
-            scenario.client == "openai_sync" or scenario.client == "genai" or (sdk and fault.where == "terminator")
-        )
-    if fault.component == "reducer":
-        unheard = scenario.client == "genai" or (sdk and fault.where == "terminator")
-        return not unheard
-    return fault.how != "glue" or FRAMING[scenario.out] == "sse"
-
-
-def _translatable(scenario: Scenario) -> bool:
-    acts = {
-        act.kind
-        for event in events(scenario.provider, scenario.answer)
-        for act in acts_of(scenario.provider, event.data)
-    }
-    known = CONTENT - {"refusal"} | {"role", "finish", "terminal", "usage", "ping", "error"}
-    odd = ("choices", "early_finish")
-    return scenario.provider in TRANSLATED and acts <= known and scenario.answer not in odd
-
-
-def _in_array(scenario: Scenario) -> bool:
-    """A streamed array is one value: most of what is done to its pieces makes it no JSON at all."""
-    return all(
-        fault.how != "malform"
-        and (
-            fault.component in ("parser", "reducer", "source")
-            or (fault.component == "gateway" and scenario.gateway == "reprint")
-        )
-        for fault in scenario.faults
-    )
-
-
 def _styles(provider: str, client: str) -> Sequence[Style]:
     names = [name for name in _STYLES if name and not (client == "genai" and name in _GENAI_CANNOT)]
     sse = FRAMING[provider] == "sse"
     return [_STYLES[name] for name in names if sse or name in ("dribble", "odd", "at_once")]
-
-
-__all__ = ["PARSERS", "features", "healthy", "matrix", "possible", "reduced", "select"]

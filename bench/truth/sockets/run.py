@@ -9,25 +9,23 @@ import socket
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 import uvicorn
 
-from bench.truth.labels import Deed, Passage, Trial
-from bench.truth.scoring.difference import missing
+from bench.truth.labels import Trial
 from streamwitness import runtime
 from streamwitness.blocks import Block
 from streamwitness.recorder import Recorder
-from streamwitness.semconv import COMPONENTS, ROLE_POINTS, Point
+from streamwitness.semconv import ROLE_POINTS, Point
 
 from . import clients, http1, relay, upstream
 from .gateways import Gateway, Witnessed
-from .readers import tokens
+from .passages import passages
 from .scenario import Notebook, Scenario
 from .truth import ended, expected
 
@@ -179,7 +177,7 @@ class World:
         return Trial(
             name=name if name == scenario.name else f"{name}#{scenario.name}",
             provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
-            deeds=tuple(notes.deeds), passages=_passages(notes),
+            deeds=tuple(notes.deeds), passages=passages(notes),
             ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
             notes=frozenset(notes.notes) | ({"rewrites"} if scenario.declares == "rewrite" else frozenset()),
         )  # fmt: skip
@@ -195,55 +193,6 @@ class World:
             return {point for point in points if closed[point] < (2 if point in ("ingress", "egress") else 1)}
         legs = times if scenario.again == "tabs" else 1
         return {point for point in points if closed[point] < (legs if point == "ingress" else times)}
-
-
-def _passages(notes: Notebook) -> tuple[Passage, ...]:
-    if notes.scenario.severed:
-        notes.came("transport", notes.sent)
-        notes.stopped.add("gateway")
-    if _taken_back(notes):
-        notes.notes.add("undone")
-    if notes.scenario.stamp and _by_number_alone(notes):
-        notes.notes.add("numbers alone")
-    every = notes.passages(COMPONENTS)
-    if notes.scenario.again == "resume":
-        return tuple(map(_come_again, every))
-    if notes.scenario.again or notes.scenario.severed:
-        return every
-    return tuple(_placed(passage, notes.deeds) if passage.component == "transport" else passage for passage in every)
-
-
-def _placed(passage: Passage, deeds: Sequence[Deed]) -> Passage:
-    """What went over the network was noted event by event, so that each has its place; which of two that changed
-    places was moved nobody can know."""
-    mine = [deed for deed in deeds if deed.component == passage.component]
-    gone = {at for deed in mine if deed.act in ("drop", "merge") for at in deed.at}
-    gone |= {at for deed in mine if deed.act == "cut" for at in range(deed.at[0], len(passage.before))}
-    moved = any(deed.act == "move" for deed in mine)
-    return replace(passage, by_event=True, lost=None if moved else frozenset(gone))
-
-
-def _come_again(passage: Passage) -> Passage:
-    """Events in transit have their numbers with them: one that went twice and came once is not missing."""
-    if passage.component != "transport":
-        return passage
-    return replace(passage, again=missing(passage.before, passage.after) - len({*passage.before} - {*passage.after}))
-
-
-def _by_number_alone(notes: Notebook) -> bool:
-    """Whether the network did nothing that shows, but in the numbers of events that are equal."""
-    sent, came = (
-        [relay.unnumbered(text) for text in side.get("transport", ())] for side in (notes.before, notes.after)
-    )
-    return sent == came
-
-
-def _taken_back(notes: Notebook) -> bool:
-    """Whether the parser lost what the network added, or the other way round; by what the events say."""
-    out, passed = notes.scenario.out, notes.passed
-    sent, came = (Counter(tokens(out, passed.get(who, []))) for who in ("gateway", "transport"))
-    taken, handed = (Counter(side.get("parser", ())) for side in (notes.before, notes.after))
-    return bool((came - sent) & (taken - handed) or (sent - came) & (handed - taken))
 
 
 async def _collected(over: Callable[[], bool]) -> None:
