@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -22,10 +20,12 @@ from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.judge.testimony.view import View
 from tests.analyzer.judge.views import view
+from tests.analyzer.judge.work import lines
 
 WORDS = list(range(1, 41))
 CUTS = (10, 20, 30)
 LONG = 4200
+COMPARE = str(Path(align.__file__).parent)
 
 
 def judged(
@@ -127,27 +127,6 @@ def test_very_many_changes_are_told_as_one() -> None:
 # --------------------------------------------------------------------------- cost
 
 
-def _lines(run: Callable[[], object]) -> int:
-    """Lines of the judge that a run executes, each turn of a loop counted."""
-    here = str(Path(align.__file__).parent)
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(here):
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 STREAMS: dict[str, Callable[[int], list[int]]] = {
     "equal": lambda n: [1] * n,
     "period 2": lambda n: [1, 2] * (n // 2),
@@ -181,7 +160,7 @@ def test_the_work_of_a_hop_is_bounded(stream: str, fault: str, lost: str) -> Non
     b = view("wire", after, cuts, _but_last(LOSSES[lost][1], cuts, after))
     for peer, closed in ((True, True), (False, True), (True, False)):
         a = view("egress", words, cuts, _but_last(LOSSES[lost][0], cuts, words), closed=closed)
-        assert _lines(partial(compare, a, b, peer=peer)) < SEARCH + EACH * len(words)
+        assert lines(partial(compare, a, b, peer=peer), COMPARE) < SEARCH + EACH * len(words)
 
 
 def _but_last(lost: Sequence[int], cuts: Sequence[int], words: Sequence[int]) -> list[int]:
