@@ -77,7 +77,7 @@ def _cuts(args: Namespace) -> int:
 
     def answer(reader: Reader) -> str:
         found = reader.cuts([("since", args.since)])
-        return _json(found) if args.json else render_cuts(found, args.since, _style())
+        return _json(found) if args.json else render_cuts(found, args.since, _style(), _place(args))
 
     return _answer("cuts", args, answer)
 

@@ -282,7 +282,7 @@ def moment(cluster: Cluster) -> str:
 
 
 def _kind(cluster: Cluster) -> str:
-    known = f" (known: {cluster.known.name})" if cluster.known else ""
+    known = f" (one such: {cluster.known.name})" if cluster.known else ""
     return f"a {_WHAT[cluster.measure]} limit on the way{known}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -33,7 +34,7 @@ def _revision(before: Answer | None, now: Answer, style: Style) -> Iterator[str]
     state = _STATES.get(now["state"], str(now["state"]))
     yield f" {now['revision']}  {when} UTC  {style.plain(now['headline'])}   {state}, judge {now['judge_version']}"
     if before is None:
-        yield from style.wrap(str(now["summary"]), " " * 4)
+        yield from style.wrap(str(now["summary"]), " " * 4, " " * 4)
         return
     for change in _changes(before, now):
         yield from style.wrap(style.plain(change), "    - ", "      ")
@@ -52,8 +53,8 @@ def _changes(before: Answer, now: Answer) -> Iterator[str]:
     yield from (f"found: {text}" for text in now["findings"] if text not in before["findings"])
 
 
-def render_cuts(found: Answer, since: str, style: Style) -> str:
-    """Each limit as a sentence with streams to look at; ends without a line feed."""
+def render_cuts(found: Answer, since: str, style: Style, place: Sequence[str] = ()) -> str:
+    """Each limit as a sentence with streams to look at; ends without a line feed. `place`: options to read there."""
     seen = f"{found['cut']} of {found['streams']} streams since {since} were cut"
     newest = "" if found["whole"] else " (the newest of them are all that was looked at)"
     clusters: Sequence[Answer] = found["cuts"]
@@ -62,7 +63,8 @@ def render_cuts(found: Answer, since: str, style: Style) -> str:
     lines = [f"{seen}{newest}."]
     for number, cluster in enumerate(clusters, start=1):
         lines += style.wrap(style.plain(cluster["sentence"]), f" {number}  ", "    ")
-        examples = ", ".join(stream[:_DIGITS] for stream in cluster["streams"][:_EXAMPLES])
+        first, *others = (stream[:_DIGITS] for stream in cluster["streams"][:_EXAMPLES])
         lines += [style.dress(f"    That limit: {source}", "dim") for source in cluster["sources"]]
-        lines.append(style.dress(f"    Look: streamwitness show {examples}", "dim"))
+        command = style.plain(shlex.join(["streamwitness", "show", first, *place]))
+        lines.append(style.dress(f"    Look: {command}" + (f"  (or {', '.join(others)})" if others else ""), "dim"))
     return "\n".join(line.rstrip() for line in lines)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
+
+from streamwitness import semconv as sc
 
 from .cuts import is_named
 from .picture import draw
@@ -18,6 +20,8 @@ _STATE: Final = {
     "corrected": "final, corrected",
     "failed": "not final",
 }
+_A_SILENCE_MS: Final = 100
+"""A shorter one is none that people would speak of."""
 _MARGIN: Final = " " * 10
 _TELEMETRY: Final = {
     "lost_blocks": "records lost on their way to the analyzer, which is no loss in the stream",
@@ -113,6 +117,7 @@ def _why(document: Document, style: Style) -> Iterator[str]:
     """What proves a single finding or the ending, who is cleared, and each thing that stays unknown."""
     why, found = document["why"], document["findings"]
     lines = [] if len(found) > 1 else list(_evidence(why | {"decided": _decided(*found)}, " ", style))
+    lines += _ended(document["ending"], {finding["kind"] for finding in found}, style)
     if cleared := ", ".join(why["cleared"]):
         lines += style.wrap(cleared, " cleared  ", _MARGIN)
     for number, text in enumerate(why["unknown"]):
@@ -120,6 +125,30 @@ def _why(document: Document, style: Style) -> Iterator[str]:
     if lines:
         yield style.dress("Why", "bold")
         yield from lines
+
+
+def _ended(ending: Document, found: Container[str], style: Style) -> list[str]:
+    """When an answer was ended early, as the point next to who did it saw it, and what was read for nobody then.
+
+    The latter not beside a finding that is about it: that leaves out what the gateway had in hand.
+    """
+    at, silent, point = (ending.get(name) for name in ("at_ms", "silent_ms", "at_point"))
+    if ending.get("class") in (None, "completed") or at is None or point is None:
+        return []
+    told = f"{at / 1000:.1f} s after its beginning"
+    if silent is not None and silent >= _A_SILENCE_MS:
+        told += f", {silent / 1000:.1f} s after its last event"
+    told += f" (at {sc.POINT_LABELS.get(point, point)})"
+    cost = ending.get("cost")
+    if cost and cost.get("events") and "upstream_kept_running" not in found:
+        tokens = f", {cost['output_tokens']} output tokens in all" if cost.get("output_tokens") else ""
+        told += f"; after its client had gone the gateway read {_counted(cost['events'], 'event')} more"
+        told += f" ({cost['bytes']} bytes{tokens})"
+    return list(style.wrap(told, " ended    ", _MARGIN))
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" + ("" if count == 1 else "s")
 
 
 def _evidence(told: Document, margin: str, style: Style) -> Iterator[str]:

@@ -60,7 +60,7 @@ def render(page: Mapping[str, Any], style: Style, now: int, asked: Asked = Asked
 
 def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
     sent, used = ("?" if row[name] is None else str(row[name]) for name in ("sent", "used"))
-    said = [row["short"] or "", confidence_word(row["confidence"]), _OPEN.get(row["state"], "")]
+    said = [row["short"] or "", _sure(row), _OPEN.get(row["state"], "")]
     return (
         row["stream"][:digits],
         _age(now - row["first_received_ns"]),
@@ -70,6 +70,14 @@ def _texts(row: Row, digits: int, now: int) -> tuple[str, ...]:
         row["integrity"] or "",
         "  ".join(word for word in said if word),
     )
+
+
+def _sure(row: Row) -> str:
+    """How sure its findings are, else who ended it; an integrity says that by itself."""
+    if row["confidence"]:
+        return confidence_word(row["confidence"])
+    whole = str(row["short"] or "").endswith(str(row["integrity"]))
+    return "proven" if row.get("ended_by") and not whole else ""
 
 
 def _line(style: Style, text: Sequence[str], widths: Sequence[int]) -> str:

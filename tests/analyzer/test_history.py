@@ -73,7 +73,7 @@ def test_cuts() -> None:
 15 of 100 streams since 1d were cut.
  1  12 of 15 cut streams ended after 60.0 s.
     That limit: https://limits.example/60
-    Look: streamwitness show 00000000, 00000001, 00000002"""
+    Look: streamwitness show 00000000  (or 00000001, 00000002)"""
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from streamwitness_analyzer.documents import unjudged
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
@@ -80,6 +82,46 @@ def test_a_damaged_stream() -> None:
     assert render(document(), Style()) == DAMAGED
 
 
+CUT = {
+    "class": "client_cancelled", "group": "cancellation", "by": "client", "finish": None, "after": 6, "reason": "",
+    "at_point": "wire", "at_ms": 4_210, "silent_ms": 1_300, "cost": {"events": 3, "bytes": 410, "output_tokens": 87},
+}  # fmt: skip
+
+
+def ended(ending: dict[str, Any], *found: dict[str, Any]) -> list[str]:
+    """What is told of when it ended, as words."""
+    text = render(document(ending=ending, findings=list(found)), Style())
+    _, _, told = text.partition(" ended    ")
+    return told.partition(" cleared")[0].split()
+
+
+def test_when_a_stream_was_ended_and_what_was_read_for_nobody() -> None:
+    """By the clock of the point next to who ended it; an answer that came whole has no such line."""
+    assert " ".join(ended(CUT)) == (
+        "4.2 s after its beginning, 1.3 s after its last event (at client received); after its client had gone the"
+        " gateway read 3 events more (410 bytes, 87 output tokens in all)"
+    )
+    assert ended(CUT | {"class": "completed"}) == ended(CUT | {"at_ms": None}) == []
+
+
+def test_what_was_read_for_nobody_is_not_told_twice() -> None:
+    """A finding about it has another number: without what the gateway had in hand."""
+    found = finding("upstream_kept_running", "certain", "GATEWAY read events 4–6 after its client had gone", "It did.")
+    assert " ".join(ended(CUT, found)) == "4.2 s after its beginning, 1.3 s after its last event (at client received)"
+
+
+@pytest.mark.parametrize(
+    ("by", "headline", "sure"),
+    [("source", "SOURCE CUT AFTER EVENT 8", "proven, final"), (None, "THE CONNECTION BROKE", "final"),
+     ("client", "CANCELLED BY THE CLIENT, DAMAGED", "final")],
+)  # fmt: skip
+def test_an_ending_as_headline_says_how_sure_it_is(by: str | None, headline: str, sure: str) -> None:
+    """Where it is known who ended it, that is proven; an integrity says by itself whether it is."""
+    ending = {"class": "network_lost", "by": by}
+    first = render(document(findings=[], ending=ending, headline=headline), Style()).splitlines()[0]
+    assert first == f"{headline}   {sure}"
+
+
 def test_a_healthy_stream() -> None:
     """Says so, with what remains unknown."""
     healthy = document(
@@ -131,7 +173,9 @@ def test_everything_else_that_can_be_said() -> None:
         ),
         Style(),
     )
-    assert text.splitlines()[0] == "THE CLIENT'S PARSER LOST 1 EVENT   proven and narrowed, final, corrected (revision 3)"
+    assert (
+        text.splitlines()[0] == "THE CLIENT'S PARSER LOST 1 EVENT   proven and narrowed, final, corrected (revision 3)"
+    )
     assert text.splitlines()[2:] == [
         "Attempt 1",
         "                      0",

@@ -38,6 +38,17 @@ More: streamwitness streams --cursor abc"""
     )
 
 
+def test_an_ending_that_somebody_made_is_told_how_sure_it_is() -> None:
+    """One that nobody is known to have made claims nothing, and an integrity says it by itself."""
+    rows = [
+        row("3fa1", ending="upstream_truncated", ended_by="source", short="SOURCE cut after event 8"),
+        row("71c0", ending="network_lost", ended_by=None, short="the connection broke after event 8"),
+        row("9b2e", ending="client_cancelled", ended_by="client", short="cancelled by the client, intact"),
+    ]
+    _, *listed, _ = render({"streams": rows, "next": None}, Style(), START).splitlines()
+    assert [line.endswith("  proven") for line in listed] == [True, False, False]
+
+
 def test_the_next_command_asks_the_same_place() -> None:
     """Whole, so that it can be pasted: with the database, the filters and the length of a page."""
     asked = Asked(["--database", "a b.db"], ["--integrity", "damaged"], ["--limit", "1"])

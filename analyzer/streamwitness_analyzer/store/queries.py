@@ -28,6 +28,7 @@ _COLUMNS: Final = {
     "provider": streams.c.provider,
     "model": streams.c.model,
     "service": streams.c.service,
+    "ended_by": streams.c.ended_by,
     "sent": streams.c.sent,
     "used": streams.c.used,
     "first_received_ns": streams.c.first_received,
