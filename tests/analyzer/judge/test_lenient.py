@@ -75,6 +75,15 @@ def test_the_row_that_would_tell_is_lost() -> None:
     assert told(ANSWER, without(5)(ANSWER), lost=1)[0] == "damaged"
 
 
+def test_a_value_that_is_told_may_be_the_odd_one_where_its_row_is_lost() -> None:
+    """Gateway out → parsed, around a record without its end: what is missing has a digest, and no row tells more."""
+    made = How("egress", expected=("wire", "parsed")).blocks(ODD, (4, 8))
+    wire = How("wire", expected=("egress", "parsed")).blocks(ODD, (4, 8))
+    parsed = How("parsed", delivers=ALL_PARTS & ~TERMINAL).blocks(handed_on(without(5)(ODD)))
+    held = [*(b for b in made if b.index != 1), *(b for b in wire if not b.final), *parsed]
+    assert judge(held, settled=True)["findings"] == []
+
+
 def test_as_many_as_there_were() -> None:
     """Two odd events that say the same may both be left out, and a third one not."""
     assert told(TWICE, without(5)(TWICE)) == ("unproven", [])

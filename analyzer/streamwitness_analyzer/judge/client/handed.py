@@ -41,6 +41,7 @@ _DIFFERS: Final = "the content differs, and was cut into other events"
 _FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
 _OTHER_FINISH: Final = "why it ended came out as something else"
 _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
+_OTHER_END: Final = "it is told otherwise why the answer ended, and lost rows hide whether more stood behind its end"
 
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
@@ -104,8 +105,11 @@ def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
 def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
     """A finish that came out as another one under the same digest, which does not tell whether tools are wanted."""
     same_calls = before.part("tool_start") == after.part("tool_start")
-    if not _ended_otherwise(before, after) or not same_calls or may_go_on_behind_terminal(before):
+    if not _ended_otherwise(before, after) or not same_calls:
         return hop
+    if may_go_on_behind_terminal(before):
+        goes_on = before.part("terminal") > 1 or before.blocks[-1].rows_held
+        return hop if goes_on else Hop("unproven", prefix=hop.prefix, reason=_OTHER_END)
     places = positions_with(before, FINISH)
     span = (places[0], places[-1]) if places else (0, before.events - 1)
     change = Change("altered", 1, len(places) == 1, "before", span, span, len(places) == 1, note=_OTHER_FINISH)

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from streamwitness.semconv import MALFORMED, OTHER, PART, TOOL_ARGS
@@ -25,16 +25,31 @@ _PLAIN: Final = LOSSES | {"duplicate", "reorder"}
 """Kinds of changes to events as they are."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Odd:
+    """Which digests are such events', and which are not, as far as rows are held."""
+
+    events: Counter[int]
+    plain: frozenset[int] = frozenset()
+    hidden: bool = False
+    """Whether there may be others of which the rows are lost."""
+
+    def may_be(self, value: int) -> bool:
+        """Whether an event with this digest may be such a one."""
+        return value in self.events or (self.hidden and value not in self.plain)
+
+
 def but_for_odd_bytes(hop: Hop, before: View) -> Hop:
     """The hop without what may be another reader's way with such events; unproven where nothing else is left of it."""
     malformed, ends = before.record.part("malformed"), before.record.part("other") * before.record.part("tool_args")
     if hop.status != "faulty" or not (malformed or ends):
         return hop
-    odd, hidden = _odd(before)
-    if not any(_touches(change, odd, hidden) for change in hop.changes):
+    odd = _odd(before)
+    known, unknown = replace(odd, hidden=False), _Odd(Counter(), odd.plain | odd.events.keys(), odd.hidden)
+    if not any(_touches(change, odd) for change in hop.changes):
         return hop
-    left = [rest for change in hop.changes if (rest := _rest(change, odd)) is not None]
-    unsure = any(_touches(change, Counter(), hidden) for change in hop.changes)
+    left = [rest for change in hop.changes if (rest := _rest(change, known)) is not None]
+    unsure = any(_touches(change, unknown) for change in hop.changes)
     if unsure or not left or any(change.kind not in _PLAIN for change in left):
         return Hop("unproven", prefix=hop.prefix, reason=_ODD_BYTES if malformed else _IMPLIED)
     return replace(hop, changes=tuple(left))
@@ -45,35 +60,37 @@ def implied(mask: int) -> bool:
     return mask & _ENDS_A_CALL == _ENDS_A_CALL
 
 
-def _odd(before: View) -> tuple[Counter[int], bool]:
-    """The digests of such events, and whether there may be others of which the rows are lost."""
+def _odd(before: View) -> _Odd:
     masks = parts_of(before.record)
-    rows = zip(before.positions, before.values, strict=True)
-    odd = Counter(v for p, v in rows if v is not None and p is not None and _is_odd(masks.get(p, 0)))
+    rows = [(v, masks[p]) for p, v in zip(before.positions, before.values, strict=True) if v is not None and p in masks]
     lost = [
         sum(1 for mask in masks.values() if mask & PART[name]) < before.record.part(name)
         for name in ("malformed", "other", "tool_args")
     ]
-    return odd, lost[0] or (lost[1] and lost[2])
+    return _Odd(
+        Counter(value for value, mask in rows if _is_odd(mask)),
+        frozenset(value for value, mask in rows if not _is_odd(mask)),
+        hidden=lost[0] or (lost[1] and lost[2]),
+    )
 
 
 def _is_odd(mask: int) -> bool:
     return bool(mask & MALFORMED) or implied(mask)
 
 
-def _touches(change: Change, odd: Counter[int], hidden: bool) -> bool:
+def _touches(change: Change, odd: _Odd) -> bool:
     """Whether a change may be of such an event."""
-    if change.kind in ("duplicate", "reorder") or not (odd or hidden):
+    if change.kind in ("duplicate", "reorder") or not (odd.events or odd.hidden):
         return False
     told = sum(n for _, n in change.values) >= change.count
-    return not told or any(value in odd for value, _ in change.values)
+    return not told or any(odd.may_be(value) for value, _ in change.values)
 
 
-def _rest(change: Change, odd: Counter[int]) -> Change | None:
+def _rest(change: Change, odd: _Odd) -> Change | None:
     """What is left of a change without such events; None for nothing."""
-    if not _touches(change, odd, hidden=False):
+    if not _touches(change, odd):
         return change
-    values = tuple((value, n - min(n, odd[value])) for value, n in change.values if n > odd[value])
+    values = tuple((value, n - min(n, odd.events[value])) for value, n in change.values if n > odd.events[value])
     count = change.count - sum(n for _, n in change.values) + sum(n for _, n in values)
     if not values or count <= 0:
         return None

@@ -1,0 +1,77 @@
+"""What a parser handed on, beside what it read: the same content in other pieces, and how it says that it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from bench.truth.build import DELIVERED_BY_SDK, Event, How, answer, handed_on
+from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE
+from streamwitness_analyzer.judge.client.handed import judge_handed_on
+from streamwitness_analyzer.judge.compare.change import Hop
+from streamwitness_analyzer.judge.testimony.records import Record, collect
+
+ANSWER = answer(range(1, 9))
+CUT_ANEW = [*ANSWER[:3], Event(300), *ANSWER[5:-1]]
+"""Two events of the answer as one."""
+ALL, OTHER = ("0/text/0 aaaaaaaa 24",), ("0/text/0 bbbbbbbb 24",)
+
+
+def record(how: How, events: Sequence[Event], lost: Sequence[int] = ()) -> Record:
+    """What a point told; of these blocks the rows never came."""
+    blocks = how.blocks(events, [4])
+    (made,) = collect(replace(block, rows=None) if block.index in lost else block for block in blocks).records
+    return made
+
+
+def handed(
+    parsed: Sequence[Event],
+    *,
+    slots: tuple[str, ...] = ALL,
+    declared: bool = True,
+    finish: str = "stop",
+    lost: Sequence[int] = (),
+) -> Hop:
+    """The hop from what was received to these events."""
+    before = How("wire", slots=ALL, extra=((FINISH_REASONS_ATTRIBUTE, ["stop"]),))
+    delivers = DELIVERED_BY_SDK if declared else 0
+    after = How("parsed", slots=slots, delivers=delivers, extra=((FINISH_REASONS_ATTRIBUTE, [finish]),))
+    return judge_handed_on(record(before, ANSWER, lost), record(after, parsed), peer=True)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_same_content_in_other_pieces_is_intact(declared: bool) -> None:
+    """The digest of all of it tells."""
+    assert handed(CUT_ANEW, declared=declared).status == "intact"
+
+
+def test_other_content_in_other_pieces_is_told_as_a_whole() -> None:
+    """Of a parser that cuts anew no piece is lost or invented: the text is another one."""
+    (change,) = handed(CUT_ANEW, slots=OTHER, declared=False).changes
+    assert (change.kind, change.exact, change.proof.case) == ("altered", False, "by_content")
+
+
+def test_of_a_parser_that_nobody_described_pieces_prove_nothing_without_the_whole() -> None:
+    """It may have cut the content anew, and no digest of all of it says whether it is the same."""
+    assert handed(CUT_ANEW, slots=(), declared=False).status == "unproven"
+
+
+def test_a_loss_of_a_parser_that_hands_on_event_by_event_has_its_place() -> None:
+    """It says what it delivers."""
+    (change,) = handed([*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]], slots=OTHER).changes
+    assert (change.kind, change.count, change.span) == ("gap", 1, (3, 3))
+
+
+def test_a_finish_that_came_out_behind_nothing_else_must_come_out_last() -> None:
+    """Whoever stops at the finish has not had what stands behind it."""
+    early = [*ANSWER[:5], ANSWER[-2], *ANSWER[5:-2]]
+    assert handed(early, declared=False).status == "unproven"
+
+
+@pytest.mark.parametrize(("lost", "status"), [((), "faulty"), ((0,), "faulty"), ((1,), "unproven")])
+def test_another_reason_to_finish_is_a_change_of_it(lost: Sequence[int], status: str) -> None:
+    """Unless the last row is lost, so that more may have stood behind the end that was read."""
+    hop = handed(handed_on(ANSWER), finish="length", lost=lost)
+    assert (hop.status, [change.kind for change in hop.changes]) == (status, ["altered"] if status == "faulty" else [])
