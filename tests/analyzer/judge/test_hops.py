@@ -289,6 +289,14 @@ def test_a_run_that_repeats_in_part_has_no_sure_place() -> None:
     assert told(hop(sent, sent[:6])) == ("tail", 5, True, (1, 10), True)
 
 
+def test_what_is_not_known_of_a_lost_end_may_be_what_came() -> None:
+    """Rows that are lost at A may be equal to those that B has: then others than the end may be lost."""
+    sent = answer([7] * 10)
+    blocks = [block for block in How("egress", expected=("wire",)).blocks(sent, (7, 11)) if block.index != 1]
+    verdict = judge([*blocks, *How("wire").blocks(sent[:7])], settled=True)
+    assert [(f["kind"], f["count"], f["about"]) for f in verdict["findings"]] == [("tail", 6, True)]
+
+
 def test_a_run_that_no_other_explains_has_a_sure_place() -> None:
     """Repeated texts elsewhere do not matter."""
     sent = answer([7, 7, 7, 1, 2, 3, 7, 7])

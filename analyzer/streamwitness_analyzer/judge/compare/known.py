@@ -48,17 +48,16 @@ def left_over(values: Sequence[int | None], x: int, count: int) -> Span:
     """Rule 8: first and last place that may be lost, over all ways to lose so many and keep the same rest.
 
     The rest, found in A as early as can be, leaves over what stands last; found as late as can be, what stands first.
+    What is not known may be equal to anything.
     """
-    rows = [(place,) if value is None else value for place, value in enumerate(values)]
-    rest = rows[:x] + rows[x + count :]
-    first = len(rows) - 1 - _last_left_over(rows[::-1], rest[::-1])
-    return first, _last_left_over(rows, rest)
+    rest = [*values[:x], *values[x + count :]]
+    return len(values) - 1 - _last_left_over(values[::-1], rest[::-1]), _last_left_over(values, rest)
 
 
-def _last_left_over(rows: Sequence[object], rest: Sequence[object]) -> int:
+def _last_left_over(rows: Sequence[int | None], rest: Sequence[int | None]) -> int:
     found, last = 0, -1
     for place, row in enumerate(rows):
-        if found < len(rest) and rest[found] == row:
+        if found < len(rest) and _may_equal(rest[found], row):
             found += 1
         else:
             last = place
