@@ -62,10 +62,14 @@ def _true(case: Case, finding: Mapping[str, Any], who: frozenset[Component]) -> 
 
 
 def _kinds(trial: Trial, who: frozenset[Component]) -> frozenset[str]:
-    """All kinds that tell what these did: a loss by one and an addition by another may look like a change."""
+    """All kinds that tell what these did: a loss by one and an addition by another may look like a change.
+
+    Where no record stands between the two, a copy by one of what the other loses looks displaced.
+    """
     kinds = [ACTS[deed.act] for deed in trial.deeds if deed.component in who]
     kinds += [Difference.of(passage).kinds for passage in trial.passages if passage.component in who]
     if "fails closed" in trial.notes:  # what came wrong to an application that then takes nothing is lost to it
         kinds.append(LOST)
     every = frozenset[str]().union(*kinds)
-    return every | CHANGED if every & LOST and every & ADDED else every
+    together = CHANGED | ({"reorder"} if len(who) > 1 else set())
+    return every | together if every & LOST and every & ADDED else every
