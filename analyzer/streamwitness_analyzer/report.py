@@ -135,9 +135,9 @@ def _ended(ending: Document, found: Container[str], style: Style) -> list[str]:
     at, silent, point = (ending.get(name) for name in ("at_ms", "silent_ms", "at_point"))
     if ending.get("class") in (None, "completed") or at is None or point is None:
         return []
-    told = f"{at / 1000:.1f} s after its beginning"
+    told = f"{_time(at)} after its beginning"
     if silent is not None and silent >= _A_SILENCE_MS:
-        told += f", {silent / 1000:.1f} s after its last event"
+        told += f", {_time(silent)} after its last event"
     told += f" (at {sc.POINT_LABELS.get(point, point)})"
     cost = ending.get("cost")
     if cost and cost.get("events") and "upstream_kept_running" not in found:
@@ -145,6 +145,10 @@ def _ended(ending: Document, found: Container[str], style: Style) -> list[str]:
         told += f"; after its client had gone the gateway read {_counted(cost['events'], 'event')} more"
         told += f" ({cost['bytes']} bytes{tokens})"
     return list(style.wrap(told, " ended    ", _MARGIN))
+
+
+def _time(ms: int) -> str:
+    return f"{ms / 1000:.1f} s" if ms >= 1000 else f"{ms} ms"
 
 
 def _counted(count: int, thing: str) -> str:

@@ -156,7 +156,7 @@ def test_an_end_of_which_the_terminator_came_is_no_end_that_never_came() -> None
     parsed = How("parsed")
     finding = judge(path(None, sent, sent, got, parsed=parsed), settled=True)["findings"][0]
     assert finding["kind"] == "tail"
-    assert finding["sentence"] == "1 event that the client received never came out of the client's parser."
+    assert finding["sentence"] == "1 event (the finish) that the client received never came out of the client's parser."
     assert "parsed 5, then 7" in finding["evidence"]["missing"]
 
 

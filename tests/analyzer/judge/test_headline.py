@@ -116,3 +116,12 @@ def test_what_is_not_proven_because_records_are_missing_is_told_so() -> None:
     """In the line below the headline."""
     blocks = [block for block in path(WORDS, WORDS, WORDS) if block.point != "wire"]
     assert verdict(blocks)["summary"].endswith("not proven: records are missing.")
+
+
+@pytest.mark.parametrize(
+    ("at", "which"), [(0, " (the role)"), (5, ""), (-2, " (the finish)"), (-1, " (the terminator)")]
+)
+def test_an_event_without_output_is_told_as_what_it_is(at: int, which: str) -> None:
+    """Between gateway and client every event is due, and one without text lacks no text."""
+    got = without(WORDS, at % len(WORDS))
+    assert f"1 event{which}" in verdict(path(None, WORDS, got))["findings"][0]["sentence"]

@@ -9,7 +9,8 @@ from typing import Any
 
 from streamwitness.semconv import COMPONENTS, POINTS, Point
 from streamwitness_analyzer.judge.attribute import Fault, Step
-from streamwitness_analyzer.judge.compare.change import Change, Span
+from streamwitness_analyzer.judge.client.named import CONTENT_MASK
+from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Span
 from streamwitness_analyzer.judge.compare.places import Mapper, back, same
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import REFUSED_AS
@@ -78,7 +79,7 @@ class Finding:
         """In plain language."""
         change = self._in_words
         places = words.told_between(self.fault.seen.point, self.fault.missing.point)
-        places |= {"first": str(self.sequence[0]), "note": change.note}
+        places |= {"first": str(self.sequence[0]), "note": change.note, "which": self._which()}
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if change.note.startswith(REFUSED_AS):
@@ -94,6 +95,14 @@ class Finding:
         else:
             told = self._evidence_of_two()
         return {part: f"{text}{self._row(text)}" for part, text in told.items()}
+
+    def _which(self) -> str:
+        """What a single event that is missing was, if it held no output: otherwise nobody knows why it matters."""
+        change, (first, last) = self.fault.change, self.fault.change.span
+        if not (change.kind in LOSSES and change.placed and change.count == 1 and first == last):
+            return ""
+        parts = parts_of(self.fault.seen).get(first, 0)
+        return "" if parts & CONTENT_MASK else words.without_output(parts)
 
     def _evidence_of_two(self) -> dict[str, str]:
         fault = self.fault

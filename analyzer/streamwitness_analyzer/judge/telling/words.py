@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from streamwitness.semconv import POINT_LABELS, Component, Point
+from streamwitness.semconv import FINISH, PING, POINT_LABELS, ROLE, TERMINAL, USAGE, Component, Point
 from streamwitness_analyzer.judge.gateway.envelope import LEFT_OUT
 from streamwitness_analyzer.judge.gateway.envelope import MADE_UP as OWN_WORD
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
@@ -202,6 +202,15 @@ NOTES: Final = {
 }
 """Note → sentence; notes are no faults."""
 
+WITHOUT_OUTPUT: Final = {
+    FINISH: "the finish",
+    TERMINAL: "the terminator",
+    USAGE: "the usage",
+    ROLE: "the role",
+    PING: "a ping",
+}
+"""Part → what people call an event that has it, and no output."""
+
 REPORTED: Final = {
     "raised": "its code raised at",
     "overflow_dropped": "it had no room for",
@@ -302,6 +311,11 @@ def at_large(manner: str, count: int, exact: bool) -> str:
     return did(manner, _UNCOUNTED.get(manner) or f"{'' if exact else 'at least '}{events(count)}")
 
 
+def without_output(parts: int) -> str:
+    """What an event was that held no output, behind its number: ` (the finish)`; empty where nothing need be said."""
+    return next((f" ({name})" for part, name in WITHOUT_OUTPUT.items() if parts & part), "")
+
+
 def told_between(had: Point, came: Point) -> dict[str, str]:
     """What stands in the sentence of a finding for the point that had something, and for the one it came to, or not."""
     (who, did), (come, past, where_) = HAD[had], CAME[came]
@@ -330,7 +344,7 @@ def explained(manner: str, count: int, exact: bool, words: Mapping[str, str]) ->
 
 
 def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -> str:
-    number = events(count) if exact else f"at least {events(count)}"
+    number = (events(count) if exact else f"at least {events(count)}") + words.get("which", "")
     text = sentence.format(count=number, it="it" if count == 1 else "them", **words)
     return text[0].upper() + text[1:]
 
