@@ -313,11 +313,8 @@ def _called(make: Callable[[Scene], None]) -> str:
     return make.__name__.strip("_")
 
 
-_AWAITED: Final = (_another_finish, _lets_go)
-"""What the judge does not tell rightly yet, of some of them: these are drawn where they are asked for, only."""
-
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "edges": (_one_of(*(make for make in _MAKERS if make not in _AWAITED)), 1),
+    "edges": (_one_of(*_MAKERS), 1),
     **{_called(make): (_one_of(make), 0) for make in _MAKERS},
 }
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -195,7 +195,7 @@ def _stream(name: str) -> Trial:
 
 def _streams(mutation: Mutation, count: int, first: int) -> Iterator[tuple[Trial, Sequence[str]]]:
     """The streams to try, and with which losses."""
-    sorts = [sort for sort in mutation.sorts if sort in SORTS] or [*SORTS]
+    sorts = mutation.sorts or tuple(SORTS)
     names = (f"model/{sort}/{seed}" for seed in range(first, first + count) for sort in sorts)
     for number, name in enumerate(islice(names, count)):
         yield _stream(name), mutation.losses or some(number)

@@ -238,6 +238,14 @@ def test_every_rule_that_is_switched_off_is_there() -> None:
     assert verdict_on(trial(3), "none")[1].wrong == []
 
 
+def test_streams_and_losses_that_a_rule_asks_for_are_there() -> None:
+    """Else it would be tried on others; and no two rules are called the same."""
+    every = mutations()
+    assert {sort for mutation in every for sort in mutation.sorts} <= SORTS.keys()
+    assert {loss for mutation in every for loss in mutation.losses} <= LOSSES.keys()
+    assert len({mutation.rule for mutation in every}) == len(every)
+
+
 # --------------------------------------------------------------------------- labels
 
 
