@@ -10,7 +10,7 @@ import pytest
 
 from bench.truth.build import FINISHED, LEG, Event, How, answer, path
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, PROVIDER_NAME, TERMINAL
+from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, PROVIDER_NAME, RESPONSE_ID, TERMINAL
 from streamwitness_analyzer.judge import judge
 
 WORDS = answer(range(1, 9), finish=False, done=False)
@@ -100,3 +100,15 @@ def test_an_error_in_place_of_the_end_must_be_handed_on() -> None:
     """The answer goes out as if it were whole."""
     held = blocks([*WORDS, Event(parts=ERROR)], WORDS, said=("", ""))
     assert told(held) == ("damaged", [("gap", ["gateway"])])
+
+
+def test_a_finish_that_may_be_a_copy_leaves_the_number_of_copies_open() -> None:
+    """A text and the finish come twice; where lost rows hide what was read, the finish may be new."""
+    twice = [*ANSWER[:-2], ANSWER[-3], ANSWER[-2], ANSWER[-2], ANSWER[-1]]
+    named = ((RESPONSE_ID, "one"),)
+    how = {"ingress": How("ingress", leg=0, extra=named), "egress": How("egress", extra=named, legs=(LEG,))}
+    cuts = {len(ANSWER): (1, 9), len(twice): (1, 10)}
+    blocks = path(ANSWER, twice, None, cuts=lambda n: cuts[n], **how)
+    held = [block for block in blocks if block.index != 1]
+    assert [(f["count"], f["exact"]) for f in judge(blocks, settled=True)["findings"]] == [(2, True)]
+    assert [(f["count"], f["exact"]) for f in judge(held, settled=True)["findings"]] == [(1, False)]

@@ -12,7 +12,7 @@ from bench.truth.build import Event, answer
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.test_upstream import ANSWER, FIRST, SECOND, attempts, gateway
 
-THIN: Final = "too little of this upstream response came in one run to be sure that the answer is made of it"
+THIN: Final = "too little of this upstream response is known to have come in one run for a proof"
 OTHER: Final = "the answer is not made of this upstream response, as far as digests show"
 
 

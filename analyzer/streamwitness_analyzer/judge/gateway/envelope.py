@@ -8,6 +8,7 @@ whole (docs/design.md §7.2).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, PROVIDER_NAME, TERMINAL
@@ -49,8 +50,11 @@ OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
 
 
 def proper(crossing: Crossing) -> tuple[Change, ...]:
-    """The changes of the hop that are no mere envelope."""
-    return tuple(change for change in crossing.hop.changes if not is_envelope(change, crossing))
+    """The changes of the hop that are no mere envelope; what came more is a bound where a finish may be a copy."""
+    changes = crossing.hop.changes
+    kept = tuple(change for change in changes if not is_envelope(change, crossing))
+    hidden = any(change.kind == "extra" and change not in kept for change in changes)
+    return tuple(replace(c, exact=c.exact and c.kind != "duplicate") for c in kept) if hidden else kept
 
 
 def is_envelope(change: Change, crossing: Crossing) -> bool:

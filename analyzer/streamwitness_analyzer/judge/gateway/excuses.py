@@ -25,7 +25,7 @@ from .rewritten import excuse
 Rule = Callable[[Crossing], Made | None]
 
 ANOTHERS: Final = "the answer is not made of this upstream response, as far as digests show"
-TOO_LITTLE: Final = "too little of this upstream response came in one run to be sure that the answer is made of it"
+TOO_LITTLE: Final = "too little of this upstream response is known to have come in one run for a proof"
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
