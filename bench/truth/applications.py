@@ -365,12 +365,9 @@ def _called(make: Callable[[Random], _Course]) -> str:
     return make.__name__.strip("_")
 
 
-_AWAITED: Final = (_odd_bytes, _implied, _other_end)
-"""What the judge does not tell rightly yet under some losses: these are drawn where they are asked for, only."""
-
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "reducers": (_one_of(*_REDUCERS), 1),
-    "parsers": (_one_of(*(make for make in _PARSERS if make not in _AWAITED)), 1),
+    "parsers": (_one_of(*_PARSERS), 1),
     **{_called(make): (_one_of(make), 0) for make in (*_REDUCERS, *_PARSERS)},
 }
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -130,7 +130,7 @@ def digest_of(tokens: tuple[str, ...]) -> str:
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "path": (whole, 6),
     "hop": (hop, 4),
-    "few_words": (few_words, 0),
+    "few_words": (few_words, 1),
     "attempts": (attempts, 2),
     "merging": (merging, 1),
 }
