@@ -69,6 +69,16 @@ def test_two_losses_in_a_lost_block_are_decoded() -> None:
     assert sorted(value for value, _ in change.values) == sorted(Event(word).digest for word in (12, 17))
 
 
+def test_what_was_lost_and_came_again_elsewhere_is_not_counted_by_the_sums() -> None:
+    """Rule 5: a lost run began like an event that came twice; the sums tell the rest of it, so the count is a bound."""
+    before = [*WORDS[:20], WORDS[10], *WORDS[21:]]
+    after = [*before[:11], before[10], *before[11:20], *before[31:]]
+    (change,) = judged(before, after, ((), (0, 1)), cuts=(14, 24)).changes
+    assert (change.kind, change.count, change.exact) == ("gap", 10, False)
+    (change,) = judged(before, [*before[:20], *before[30:]], ((), (0, 1)), cuts=(14, 24)).changes
+    assert (change.kind, change.count, change.exact) == ("gap", 10, True)
+
+
 def miscounted(point: Point, *, rows: bool = True) -> list[Block]:
     """The blocks of a point whose closing block tells of one event more than its sums are made of."""
     *others, closing = How(point, expected=("egress", "wire")).blocks([Event(word) for word in WORDS], CUTS)

@@ -7,8 +7,9 @@ Both have closed, so the count and the S of the difference are exact, whatever r
 with copies(v) how many more A has of v than B (negative: fewer). An answer is looked for among the digests that are
 known at either point: at most three single events, or one run of neighbours, of which one event may have been replaced.
 
-What is exact, and what is not. An answer is the difference of the two multisets, so the counts are exact as far as that
-goes. An event that was lost and another of the same digest that was added cancel out, and order does not count at all.
+What is exact, and what is not. An answer is the difference of the two multisets. An event that was lost and another of
+the same digest that was added cancel out, and order does not count at all: so the counts are exact only where one point
+is the other without these events, as their O confirms (`only_without`); else they are the least that there can be.
 
 Chance. An equation whose true answer is another one is solved by accident by one combination in 2^61. At most `TRIES`
 look-ups are made for each shape of answer, each covering as many combinations as digests are known, `COMBINATIONS` at
@@ -20,10 +21,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, islice, product
 from typing import Final
 
-from streamwitness.sums import P, mixes
+from streamwitness.sums import P, mixes, power
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .known import Net
@@ -32,6 +33,8 @@ TRIES: Final = 60_000
 """Look-ups for one shape of answer: some 10 ms."""
 COMBINATIONS: Final = 400_000_000
 """Combinations that the look-ups for one shape may cover; there are at most five shapes."""
+_WAYS: Final = 1_000
+"""Ways that are tried to take a few events out of many equal ones."""
 SHAPES: Final[dict[int, tuple[tuple[int, ...], ...]]] = {
     0: ((-1, 1),),
     1: ((1,), (-1, 1, 1)),
@@ -135,3 +138,35 @@ def _runs(view: View, length: int, window: tuple[int, int]) -> Iterator[tuple[in
 
 def _run(view: View, start: int, length: int) -> Net:
     return Counter(value for value in view.values[start : start + length] if value is not None)
+
+
+def only_without(a: View, b: View, net: Net) -> bool:
+    """Whether one of the points is, event for event, the other without these."""
+    longer, shorter = (a, b) if a.n >= b.n else (b, a)
+    copies = Counter({value: abs(count) for value, count in net.items()})
+    if copies.total() != longer.n - shorter.n:
+        return False
+    return any(_without(longer, places) == shorter.o for places in _places(longer, copies))
+
+
+def _places(view: View, copies: Net) -> Iterator[Sequence[int]]:
+    """Where these events may stand: as neighbours, or a few of them anywhere."""
+    wanted = sum(mix * copies[value] for value, mix in zip(copies, mixes(list(copies)), strict=True)) % P
+    yield from (range(i, i + copies.total()) for i, total in _runs(view, copies.total(), (0, 0)) if total == wanted)
+    if copies.total() in SHAPES:
+        of_each = [[i for i, known in enumerate(view.values) if known == value] for value in copies]
+        ways = [combinations(places, copies[value]) for value, places in zip(copies, of_each, strict=True)]
+        some = islice(product(*ways), _WAYS)
+        yield from (sorted(place for places in way for place in places) for way in some)
+
+
+def _without(view: View, places: Sequence[int]) -> int | None:
+    """O of a view without these places; None where the sums around one of them are not known."""
+    order, at = 0, 0
+    for skipped, place in enumerate([*places, view.n]):
+        low, high = view.prefix[at], view.prefix[place]
+        if low is None or high is None:
+            return None
+        order += (high - low) * pow(power(skipped), -1, P)
+        at = place + 1
+    return order % P

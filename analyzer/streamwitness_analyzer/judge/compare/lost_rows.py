@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .change import Change
-from .decode import decode
+from .decode import decode, only_without
 from .known import by_values
 
 _HIDDEN: Final = "missing details hide the rest"
@@ -17,7 +18,12 @@ _DECODED: Final = "which events, the sums tell, though rows are lost"
 def rows_lost(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
     """The changes between the `x` places that are equal at the beginning and the `y` at the end."""
     net = decode(a, b, (x, y))
-    return by_values(a, b, x, y, net, _DECODED) if net else bounds(a, b, x, y)
+    if not net:
+        return bounds(a, b, x, y)
+    changes = by_values(a, b, x, y, net, _DECODED)
+    if only_without(a, b, net):
+        return changes
+    return tuple(replace(change, exact=False, placed=False) for change in changes)
 
 
 def bounds(a: View, b: View, x: int, y: int) -> tuple[Change, ...]:
