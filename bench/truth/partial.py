@@ -7,9 +7,9 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, RESPONSE_ID, TERMINAL
+from streamwitness.semconv import ERROR, RESPONSE_ID, ROLE, TERMINAL, USAGE
 
-from .build import LEG, Event, How, answer, path, random_cuts, recorder_id
+from .build import LEG, Event, How, answer, handed_on, path, random_cuts, recorder_id, used
 from .labels import Deed, Ended, Passage, Trial
 from .model import ID, damaged, in_bytes, missed, reached, said, whole, words
 
@@ -49,6 +49,21 @@ def _hop(rng: Random, name: str, sent: list[Event], count: int, ends: tuple[str,
     return Trial(
         name, "model", "pass-through", "model", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
         frozenset(("egress", "wire")),
+    )  # fmt: skip
+
+
+def no_output(rng: Random, name: str) -> Trial:
+    """A whole path on which the transport loses what is no output, so that only the points next to it can tell."""
+    sent = answer(words(rng, rng.randint(3, 30)))
+    sent.insert(rng.randint(2, len(sent) - 2), Event(parts=USAGE))
+    at = rng.choice([i for i, event in enumerate(sent) if event.parts & (ROLE | USAGE)])
+    came = [*sent[:at], *sent[at + 1 :]]
+    parsed = handed_on(came)
+    blocks = path(sent, sent, came, parsed, used(parsed), cuts=lambda n: random_cuts(rng, n))
+    passage = Passage("transport", in_bytes(sent), in_bytes(came), by_event=True)
+    return Trial(
+        name, "model", "pass-through", "model", (Deed("transport", "drop", (at,)),), (passage,),
+        Ended(frozenset(), None), blocks, frozenset(("ingress", "egress", "wire", "parsed", "applied")),
     )  # fmt: skip
 
 
@@ -131,6 +146,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "path": (whole, 6),
     "hop": (hop, 4),
     "few_words": (few_words, 1),
+    "no_output": (no_output, 1),
     "attempts": (attempts, 2),
     "merging": (merging, 1),
 }

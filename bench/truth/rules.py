@@ -110,6 +110,8 @@ HOP: Final = (
              ("path", "recorded")),
     Mutation("7.2 rule 10: only as far as it was due", {"attribute.around_unproven": all_settled},
              ("path", "recorded")),
+    Mutation("7.2 rule 10: what is no output came as well", {"attribute._all_came": never(True)}, ("no_output",),
+             ("closing blocks",)),
     Mutation("a closing block's second copy", {"records.collect": without_summaries}, _HOPS),
     Mutation("7.2 parsed: what a parser keeps to itself", {"parts.withholds": never(False)}, ("withholds",)),
     Mutation("7.2 parsed: the same content in other pieces", {"handed.same_slots": never(False)}, ("cuts_anew",)),
