@@ -79,11 +79,11 @@ def _stream(name: str) -> Trial:
     if name.startswith("model/"):
         known = ", ".join(SORTS)
         raise SystemExit(f"no stream is called {name!r}; give a seed, or model/SORT/SEED with a sort out of {known}")
-    found = [scenario for scenario in matrix.matrix() if scenario.name == name]
-    if not found:
+    try:
+        return next(run([matrix.called(name)]))
+    except LookupError as error:
         some = ", ".join(scenario.name for scenario in matrix.select(limit=5))
-        raise SystemExit(f"no stream is called {name!r}; the names of some: {some}")
-    return next(run(found))
+        raise SystemExit(f"{error}; the names of some: {some}") from None
 
 
 def _show(name: str, loss: str) -> int:

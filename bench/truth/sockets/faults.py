@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -27,6 +28,18 @@ class Fault:
     def __str__(self) -> str:
         length = f"x{self.length}" if self.length > 1 else ""
         return f"{self.component}.{self.how}@{self.where}{length}"
+
+
+_PRINTED: Final = re.compile(r"(?P<component>\w+)\.(?P<how>\w+)@(?P<where>\w+?)(x(?P<length>\d+))?")
+
+
+def printed(text: str) -> Fault:
+    """The fault that is printed so. Raises ValueError for none that there is."""
+    told = _PRINTED.fullmatch(text)
+    known = told and next((component for component in TABLE if component == told["component"]), None)
+    if told is None or known is None or told["where"] not in TABLE[known].get(told["how"], ()):
+        raise ValueError(f"no fault is called {text!r}")
+    return Fault(known, told["how"], told["where"], int(told["length"] or 1))
 
 
 HOLD_SECONDS: Final = 2.7

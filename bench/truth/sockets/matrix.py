@@ -15,7 +15,7 @@ from typing import Final
 from . import situations
 from .bodies import FRAMING, Style
 from .edits import deed_of
-from .faults import KEPT, SEVERED, STUCK, Fault
+from .faults import KEPT, SEVERED, STUCK, Fault, printed
 from .possible import possible
 from .scenario import Scenario
 from .tables import ANSWERS, BY_EVENT, GATEWAYS, PROVIDERS, clients_behind, clients_of, faults, stops_of
@@ -63,13 +63,40 @@ REDUCED: Final = 72
 
 def matrix(seed: int = 0) -> list[Scenario]:
     """All of it."""
-    return list(_matrix(seed))
+    return list(_matrix(seed).values())
 
 
 @cache
-def _matrix(seed: int) -> tuple[Scenario, ...]:
+def _matrix(seed: int) -> dict[str, Scenario]:
+    """Its streams by their names."""
     scenarios = [*healthy(), *faulty(), *pairs(seed)]
-    return tuple({scenario.name: scenario for scenario in scenarios if possible(scenario)}.values())
+    return {scenario.name: scenario for scenario in scenarios if possible(scenario)}
+
+
+def called(name: str) -> Scenario:
+    """The stream of this name. Raises LookupError where there is none.
+
+    Which two faults come together is drawn by seed; a name says it, whatever the seed was.
+    """
+    found = _matrix(0).get(name) or _pair(name)
+    if found is None or found.name != name or not possible(found):
+        raise LookupError(f"no stream is called {name!r}")
+    return found
+
+
+def _pair(name: str) -> Scenario | None:
+    provider, *what = name.split("/")
+    if provider not in PROVIDERS or len(what) != _PARTS_OF_A_PAIR:
+        return None
+    answer, gateway, client, *both = what
+    try:
+        return Scenario(provider, answer, gateway, client, tuple(map(printed, both)))
+    except ValueError:
+        return None
+
+
+_PARTS_OF_A_PAIR: Final = 5
+"""Answer, gateway, client and two faults."""
 
 
 def select(*, limit: int | None = None, seed: int = 0, name: str = "") -> list[Scenario]:
