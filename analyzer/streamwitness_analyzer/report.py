@@ -143,7 +143,7 @@ def _ended(ending: Document, found: Container[str], style: Style) -> list[str]:
     if cost and cost.get("events") and "upstream_kept_running" not in found:
         tokens = f", {cost['output_tokens']} output tokens in all" if cost.get("output_tokens") else ""
         told += f"; after its client had gone the gateway read {_counted(cost['events'], 'event')} more"
-        told += f" ({cost['bytes']} bytes{tokens})"
+        told += f" ({cost['bytes']} bytes{tokens})" if cost["bytes"] else ""
     return list(style.wrap(told, " ended    ", _MARGIN))
 
 

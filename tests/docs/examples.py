@@ -185,16 +185,112 @@ EXAMPLES: Final[dict[str, Example]] = {
 """Kind → its example."""
 
 
+def _silent() -> list[Block]:
+    """The gateway went on reading, and sent nothing for half a minute."""
+    at = [0.5 * n for n in range(1, len(ANSWER) + 1)]
+    read, gone = Timed(ANSWER, at, 6.0), Timed(ANSWER[:4], at[:4], 32.1, "disconnected")
+    return stream(read, gone, Timed(ANSWER[:4], at[:4], 32.0, "timeout"))
+
+
+def _cancelled() -> list[Block]:
+    """A person closed the tab; the gateway heard of it, and let go of its upstream."""
+    at = [0.5 * n for n in range(1, len(ANSWER) + 1)]
+    read, sent = Timed(ANSWER[:7], at[:7], 3.6, "cancelled"), Timed(ANSWER[:6], at[:6], 3.2, "disconnected")
+    return stream(read, sent, Timed(ANSWER[:5], at[:5], 3.0, "cancelled"))
+
+
+def _let_go() -> list[Block]:
+    """A limit of the gateway's own: it ended its answer while its upstream went on."""
+    read, sent = ANSWER[:9], ANSWER[:6]
+    ingress = How("ingress", leg=0, end="cancelled", complete=False)
+    return path(read, sent, sent, handed_on(sent), used(handed_on(sent)), ingress=ingress)
+
+
+def _broke_off() -> list[Block]:
+    """The connection to the provider broke, and everybody behind it had what had come."""
+    got = ANSWER[:6]
+    ended = {
+        "ingress": How("ingress", leg=0, end="reset", complete=False),
+        "egress": How("egress", legs=(LEG,), end="raised", complete=False),
+        "wire": How("wire", end="protocol_error", complete=False),
+    }
+    return path(got, got, got, **ended)
+
+
+ENDINGS: Final[dict[str, Example]] = {
+    "`client_cancelled`": Example(
+        "A person closed the tab. Nothing is wrong; what was under way is not lost.", _cancelled
+    ),
+    "`upstream_truncated`": Example("The provider's connection broke. The gateway only passed that on.", _broke_off),
+    "`gateway_truncated`": Example(
+        "The gateway ended its answer while its upstream went on. That is proven; what it meant to send still is not.",
+        _let_go,
+    ),
+    "`stalled`": Example(
+        "The client gave up after a long silence, and it was the gateway that had gone silent.", _silent
+    ),
+    "`network_lost`, by nobody": Example(
+        "Only the client is instrumented: the connection was reset, and who did it was not seen.",
+        lambda: path(None, None, ANSWER[:6], wire=How("wire", end="reset", complete=False)),
+    ),
+}
+"""Ending → an example of it."""
+
+
+def _unseen() -> list[Block]:
+    """What a parser lost, and what the client received was lost on its way to us."""
+    return [block for block in _parser(_without(SDK, 5)) if block.point != "wire"]
+
+
+def _contradicted() -> list[Block]:
+    """The client's record lacks an event that its parser handed on."""
+    return path(ANSWER, ANSWER, _without(ANSWER, 5), SDK, used(SDK))
+
+
+def _not_held() -> list[Block]:
+    """Nothing is known to be wrong; the end of the gateway's record is missing."""
+    egress = How("egress", legs=(LEG,), size=4)
+    return [b for b in path(ANSWER, ANSWER, ANSWER, egress=egress) if not (b.point == "egress" and b.final)]
+
+
+SURE: Final[dict[str, Example]] = {
+    "narrowed": Example(
+        "An event was lost behind the gateway, and the record of what the client received is missing: the transport or"
+        " the parser, and nobody else.",
+        _unseen,
+    ),
+    "contradictory": Example(
+        "What the client received lacks an event that its parser handed on. No fault can do that; a record is wrong.",
+        _contradicted,
+    ),
+    "unproven": Example(
+        "The end of the gateway's record was lost. Nothing is claimed, not even that all is well.", _not_held
+    ),
+}
+"""How sure a verdict is → an example of it."""
+
+
 def verdict(kind: str) -> dict[str, Any]:
     """The document of an example."""
     return judge(EXAMPLES[kind].blocks(), settled=True)
 
 
 def examples() -> str:
-    """Every example as Markdown."""
-    return "\n".join(_example(kind) for kind in EXAMPLES)
+    """Every finding's example as Markdown."""
+    return "\n".join(_example(f"`{kind}`", example) for kind, example in EXAMPLES.items())
 
 
-def _example(kind: str) -> str:
-    report = render(verdict(kind) | {"stream": _SHOWN}, Style(colour=False, width=_WIDTH, ascii=False))
-    return f"**`{kind}`** {EXAMPLES[kind].story}\n\n```text\n{report}\n```\n"
+def endings() -> str:
+    """Some endings, the same way."""
+    return "\n".join(_example(name, example) for name, example in ENDINGS.items())
+
+
+def sure() -> str:
+    """Verdicts that are not proven, the same way."""
+    return "\n".join(_example(name, example) for name, example in SURE.items())
+
+
+def _example(name: str, example: Example) -> str:
+    document = judge(example.blocks(), settled=True) | {"stream": _SHOWN}
+    report = render(document, Style(colour=False, width=_WIDTH, ascii=False))
+    return f"**{name}** {example.story}\n\n```text\n{report}\n```\n"

@@ -87,6 +87,53 @@ def _any(states: str) -> str:
     return ticks(states.split()) or "any"
 
 
+_STATES: Final = {
+    "complete": "the whole answer, by the provider's own rule",
+    "error": "an error event came, or a finish that is an error",
+    "cut": "a clean end before the answer was complete",
+    "eof": "the same, of an answer that the gateway or the client saw end",
+    "unfinished": "the terminator came, and no finish before it",
+    "misframed": "the body was not what it was announced as, or broke its format",
+    "broken": "the connection was reset, or the body broke off",
+    "reset": "the connection was reset",
+    "protocol_error": "the body broke off against HTTP",
+    "timeout": "who reads here waited no longer",
+    "stopped": "the gateway let go of its upstream",
+    "rejected": "the upstream answered with an error status",
+    "disconnected": "the gateway saw its client go",
+    "raised": "the gateway's code raised",
+    "shutdown": "the gateway's server was stopped",
+    "cancelled": "the client's code cancelled",
+    "abandoned": "the client's code left the answer unread",
+    "parser": "the client's parser raised",
+    "reducer": "the application's own code raised",
+    "parser_unseen": "so it did, and it may have been given an error or a broken body",
+    "reducer_unseen": "the same",
+    "stalled_source": "a long silence, then a timeout: nothing more came into the gateway",
+    "stalled_gateway": "the same: the gateway had more, and sent nothing",
+    "stalled_transport": "the same: what the gateway had sent did not arrive",
+    "no_first_source": "these three before the first event",
+    "no_first_gateway": "",
+    "no_first_transport": "",
+    "missing": "it said that it would testify, and its record never came",
+    "waiting": "the same, and its record may still come",
+    "none": "no record, or none of which it is sure that it is about this answer",
+}
+"""Word of the endings table → what was seen; one without words is told by the one before it."""
+
+
+def _states() -> str:
+    used = {state for states in (endings.INGRESS, endings.EGRESS, endings.CLIENT) for state in states}
+    if used != set(_STATES):
+        raise ValueError(f"states of the endings table that are not explained, or are none: {used ^ set(_STATES)}")
+    grouped: list[tuple[list[str], str]] = []
+    for state, text in _STATES.items():
+        if text:
+            grouped.append(([], text))
+        grouped[-1][0].append(state)
+    return table(("word", "what was seen"), [(ticks(states), text) for states, text in grouped])
+
+
 def _classes() -> str:
     reached = {row.ending for *_, row in endings.table()}
     rows = [
@@ -226,6 +273,9 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "profile_details": profiles.details,
     "proofs": _proofs,
     "examples": examples.examples,
+    "examples_of_endings": examples.endings,
+    "examples_of_doubt": examples.sure,
+    "states": _states,
     "envelope_kinds": profiles.kinds,
     "envelope_problems": profiles.problems,
 }

@@ -189,6 +189,9 @@ def _add(grid: _Grid, path: Path, step: Step) -> None:
     same = _as_sent(path, step)
     where = _copied(step, row, there, same) if same is not None else _paired(step, row, there)
     _mark_absent(path, step, row, there)
+    if not step.after.closed:  # what came behind the end of its record stands in the columns that are left
+        used = max((column for column in where if column is not None), default=-1)
+        where += [column for column in there if column is not None and column > used]
     grid.rows[step.after.recorder], grid.places[step.after.recorder] = row, where
     if step.after.point != "applied":
         _insert_new(grid, step, _unsure(path, step))
@@ -209,6 +212,7 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
     pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
     if step.hop.status == "unproven" and 2 * len(pairs) < len(b):
         pairs, displaced = [], set()  # nothing is known by so little
+    a = [*a, *[(step.before.point, i) for i in range(len(a), len(there))]]
     where: list[int | None] = [None] * step.after.events
     for p, q in pairs:
         column = there[p] if p < len(there) else None
@@ -230,7 +234,8 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         due = step.peer and step.hop.reason not in words.LEFT_OPEN
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            unread = column > reach and not told and (not due or _not_taken_up(step, position in quiet))
+            never_due = not due or not step.after.closed or _not_taken_up(step, position in quiet)
+            unread = column > reach and not told and never_due
             row[column] = _absent(unread, position in quiet, unsure and position not in lost, step.after.closed)
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None

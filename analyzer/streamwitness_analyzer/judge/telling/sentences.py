@@ -329,5 +329,5 @@ def _count(record: Record | None, key: str) -> int:
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
     counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
-    text = words.NOTES[kind].format(count=counted, detail=detail)
+    text = words.NOTES[kind].format(count=counted, detail=detail, it="it" if count == 1 else "them")
     return {"kind": kind, "count": count, "sentence": text}

@@ -181,14 +181,14 @@ LEFT_OPEN: Final = {
 """Why a hop is unproven, where that is a fact → what it leaves open."""
 
 NOTES: Final = {
-    "undelivered": "{count} in flight when the client stopped; nobody lost them.",
+    "undelivered": "{count} in flight when the client stopped; nobody lost {it}.",
     "superseded": "{count} broke or was given up, and another answered in its place; that accuses nobody.",
     "ignored": "{count} left out on purpose by the application.",
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",
     "no_terminator": "The answer finished, but no terminator followed.",
     "usage_kept": "The gateway read what the answer used (tokens), and sent nothing of it.",
-    "recovered": "{count} lost on the way came by a later exchange; nobody lacks them.",
+    "recovered": "{count} lost on the way came by a later exchange; nobody lacks {it}.",
     "silent": "Before the client left, nothing came for {detail}.",
     "linked": "It was to go on with stream {detail}, which was not there any more: this is another answer.",
     "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
