@@ -12,6 +12,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 COLUMNS: Final[dict[str, int]] = {
@@ -68,7 +69,7 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
     if not data or data[0] != _VERSION:
         raise RowsError(f"rows have version {data[0] if data else 'none'}, known is {_VERSION}")
     rows: Rows = {}
-    wanted = _NAMES if only is COLUMNS else {COLUMNS[name]: name for name in only}
+    wanted = _NAMES if only is COLUMNS else _tagged(tuple(only))
     at, end = 1, len(data)
     while at < end:
         start = at + _HEAD_SIZE
@@ -87,6 +88,12 @@ def decode(data: bytes, count: int, only: Collection[str] = COLUMNS) -> Rows:
         if len(rows) == len(wanted) and only is not COLUMNS:
             break
     return rows
+
+
+@cache
+def _tagged(names: tuple[str, ...]) -> Mapping[int, str]:
+    """Tag on the wire → name, of these columns."""
+    return {COLUMNS[name]: name for name in names}
 
 
 def _encode_column(values: Sequence[int]) -> tuple[int, bytes]:

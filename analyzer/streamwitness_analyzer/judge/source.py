@@ -78,10 +78,12 @@ def _may_be_edited(path: Path, record: Record) -> bool:
 
     It may have said so there, or have gone over to another attempt in the midst of an answer.
     """
+    if record.point == "ingress":
+        return False
     egress = path.record("egress")
     held = {each.point for each in path.exchange.records if each.closed}
     edits = egress is not None and egress.told(EDITED) is not None
-    return record.point != "ingress" and (edits or bool(path.exchange.expected & {"ingress", "egress"} - held))
+    return edits or bool(path.exchange.expected & {"ingress", "egress"} - held)
 
 
 def first_reader(path: Path) -> Record | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 from streamwitness.blocks import Block
@@ -58,8 +59,8 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},
-        "started_ns": min([b.start_ns for b in blocks if b.start_ns], default=0),
-        "ended_ns": max([b.end_ns for b in blocks], default=0),
+        "started_ns": min(filter(None, map(attrgetter("start_ns"), blocks)), default=0),
+        "ended_ns": max(map(attrgetter("end_ns"), blocks), default=0),
     }
 
 
@@ -189,8 +190,10 @@ def _points(exchanges: Sequence[Exchange], every: Sequence[Path]) -> list[dict[s
             _point(record, drawn.get(record.recorder) or alone(record), reached.get(record.recorder), first)
             for record in exchange.records
         ]
-        rows += [_absent(exchange, point) for point in exchange.unheard]
-        out += sorted(rows, key=lambda row: POINTS.index(row["point"]))
+        if exchange.unheard:
+            rows += [_absent(exchange, point) for point in exchange.unheard]
+            rows.sort(key=lambda row: POINTS.index(row["point"]))
+        out += rows
     return out
 
 
@@ -227,11 +230,11 @@ def _absent(exchange: Exchange, point: str) -> dict[str, Any]:
 def _telemetry(testimony: Testimony, missing: Sequence[tuple[str, str]]) -> dict[str, Any]:
     records = testimony.records
     return {
-        "lost_blocks": sum([record.lost for record in records]),
+        "lost_blocks": sum(map(attrgetter("lost"), records)),
         "missing_points": sorted({point for _, point in missing}, key=lambda p: [*POINTS].index(p)),
         "conflicts": testimony.conflicts,
         "refused_blocks": testimony.refused,
-        "observer_faults": sum([record.faulted for record in records]),
+        "observer_faults": sum(map(attrgetter("faulted"), records)),
         "dropped_blocks": dropped(records),
     }
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import FIRST_EVENT_MS, PENDING_BYTES
+from streamwitness.semconv import FIRST_EVENT_MS, PENDING_BYTES, Point
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from .endings import Row
 
-_NEXT_TO: Final = {"source": "ingress", "gateway": "egress", "transport": "wire", "client": "wire"}
+_NEXT_TO: Final[dict[str, Point]] = {"source": "ingress", "gateway": "egress", "transport": "wire", "client": "wire"}
 """Who ended it → the point that stands next to them."""
 _MS: Final = 1_000_000
 _US: Final = 1_000
@@ -26,11 +26,13 @@ NOWHERE: Final[dict[str, Any]] = {"at_point": None, "at_ms": None, "silent_ms": 
 
 def ended_at(row: Row, main: Path | None) -> Record | None:
     """The record of the point next to who ended the stream, else of the first behind gateway in, else any."""
+    if main is None:
+        return None
     point = "egress" if row.ending == "completed" else _NEXT_TO.get(row.by or "")
-    records = main.records if main else []
-    near = (r for r in records if r.point == point)
-    outside = (r for r in records if r.point != "ingress")
-    return next(near, None) or next(outside, None) or next(iter(records), None)
+    if point is not None and (near := main.record(point)) is not None:
+        return near
+    outside = (record for record in main.records if record.point != "ingress")
+    return next(outside, None) or next(iter(main.records), None)
 
 
 def moment(record: Record | None) -> dict[str, Any]:

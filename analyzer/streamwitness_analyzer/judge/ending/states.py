@@ -158,7 +158,7 @@ def client_state(path: Path, *, settled: bool) -> str:
     if not held:
         announced = path.exchange.expected & set(_CLIENT)
         return "none" if not announced else "missing" if settled else "waiting"
-    if any(_failed(record) for record in held):
+    if any(map(_failed, held)):
         return "error"
     if _whole(path, wire, parsed):
         return "complete"

@@ -182,6 +182,8 @@ def _role(record: Record) -> str:
 
 def findings_of(path: Path) -> list[Finding]:
     """The faults of a path in path order, each with its place."""
+    if not path.faults:
+        return []
     order = sorted(path.faults, key=lambda f: (POINTS.index(f.missing.point), f.change.span, f.change.kind))
     records = _Records(path)
     return [_finding(records, fault) for fault in order]

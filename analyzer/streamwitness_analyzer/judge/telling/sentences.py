@@ -98,7 +98,7 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
     if found and not found[0].fault.suspects:
         return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
-    total = max((record.total("content") for record in main.records), default=0) if main else 0
+    total = max((record.total("content") for record in main.records), default=0) if main and lost else 0
     if 0 < lost <= total:
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:

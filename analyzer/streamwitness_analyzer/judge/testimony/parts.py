@@ -26,6 +26,7 @@ CONTENT: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "sn
 _OUTPUT: Final = sum(PART[name] for name in CONTENT)
 _JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
+_OF_JUDGED: Final = sum(PART[name] for name in _JUDGED)
 MISREAD: Final = "the body was not what it was announced as, so what was read of it is not all that it said"
 
 
@@ -103,6 +104,8 @@ def withholds(before: Record, after: Record) -> bool:
     """
     if not after.delivers:
         return any(before.part(name) and not after.part(name) for name in _JUDGED)
+    if not _OF_JUDGED & ~after.delivers:
+        return False
     return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)
 
 
