@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pytest
+
 from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
+from bench.truth.streams import trial
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, ROLE
 from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.attribute import Step
+from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.telling import cells as picture
+from streamwitness_analyzer.judge.testimony.records import Record
 
 WORDS = answer(range(1, 9))
 
@@ -87,3 +94,23 @@ def test_a_response_that_is_not_laid_beside_the_answer_shows_its_own_end() -> No
 def cut_at(place: int) -> Callable[[int], list[int]]:
     """Blocks of so many events, and the rest."""
     return lambda _: [place]
+
+
+def test_the_short_way_to_a_healthy_picture_draws_what_the_long_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of streams of the model, healthy and not, every row is the same where each event is drawn by itself."""
+    streams = [trial(seed).blocks for seed in range(160)]
+    short, is_taken = [rows_drawn(blocks) for blocks in streams], picture._nothing_is_odd
+    taken: list[bool] = []
+
+    def never(path: Path, steps: Sequence[Step], first: Record) -> bool:
+        taken.append(is_taken(path, steps, first))
+        return False
+
+    monkeypatch.setattr(picture, "_nothing_is_odd", never)
+    assert [rows_drawn(blocks) for blocks in streams] == short
+    assert sum(taken) > 30
+
+
+def rows_drawn(blocks: list[Block]) -> list[str]:
+    """The cells of every record."""
+    return [row["cells"] for row in judge(blocks, settled=True)["points"]]
