@@ -17,7 +17,7 @@ from typing import Final, Literal
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
 from .client.handed import judge_handed_on
-from .compare.change import Change, Hop
+from .compare.change import SURPLUS, Change, Hop
 from .compare.places import judge_views
 from .testimony.parts import misframed, withholds
 from .testimony.records import Record
@@ -27,7 +27,6 @@ Confidence = Literal["certain", "narrowed", "inconsistent"]
 _NOBODY: Final[tuple[Component, ...]] = ()
 _NO_OUTPUT: Final = ("role", "usage", "terminal", "error", "other", "malformed")
 """Parts that are not compared, and whose loss is one all the same; a ping says nothing."""
-_SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
 @dataclass(slots=True)
@@ -90,12 +89,20 @@ def _fault(seen: Record, missing: Record, change: Change, cleared: frozenset[Com
     return _suspected(seen, missing, change, suspects(seen.point, missing.point, cleared))
 
 
-def _suspected(seen: Record, missing: Record, change: Change, suspected: tuple[Component, ...]) -> Fault:
-    vouched = seen.vouched and missing.vouched
-    confidence: Confidence = (
-        "certain" if len(suspected) == 1 and vouched else "narrowed" if suspected else "inconsistent"
-    )
+def _suspected(
+    seen: Record, missing: Record, change: Change, suspected: tuple[Component, ...], *, sure: bool = True
+) -> Fault:
+    alone = len(suspected) == 1 and sure and seen.vouched and missing.vouched
+    confidence: Confidence = "certain" if alone else "narrowed" if suspected else "inconsistent"
     return Fault(change, seen, missing, suspected, confidence)
+
+
+def told_between(seen: Record, missing: Record, change: Change, *, sure: bool = True) -> Fault:
+    """A fault that two records prove in another way than by what they hold; not `sure`: not that it was who lies there.
+
+    Where a point's hook does not stand at the very border, something else may lie between it and the next.
+    """
+    return _suspected(seen, missing, change, suspects(seen.point, missing.point), sure=sure)
 
 
 def within(record: Record, change: Change) -> Fault:
@@ -135,7 +142,7 @@ def _take_back(first: Step, second: Step) -> bool:
     a, x, y, c = views
     if judge_views(a, c, peer=second.peer).status == "intact":
         return True
-    added = {v for change in second.hop.changes if change.kind in _SURPLUS for v, _ in change.values}
+    added = {v for change in second.hop.changes if change.kind in SURPLUS for v, _ in change.values}
     return any(a.counts[v] > x.counts[v] and c.counts[v] > y.counts[v] for v in added)
 
 

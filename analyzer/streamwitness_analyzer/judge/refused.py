@@ -27,7 +27,7 @@ REFUSED_AS: Final = "rejected as "
 """How the note of a finding begins that a refusal makes."""
 MIXED_UP: Final = "another stream of the same process had handed it on"
 STAMPED_OTHERWISE: Final = "it bears another stream's number"
-_SURPLUS: Final = frozenset(("fabricated", "extra"))
+_NEVER_SENT: Final = frozenset(("fabricated", "extra"))
 
 
 def refused(path: Path) -> list[Fault]:
@@ -74,14 +74,14 @@ def of_another_stream(hop: Hop, before: Record, after: Record) -> Hop:
 
     Numbers say so only where the gateway gave its own to all that it sent.
     """
-    if before.first_number is None or not any(change.kind in _SURPLUS for change in hop.changes):
+    if before.first_number is None or not any(change.kind in _NEVER_SENT for change in hop.changes):
         return hop
     foreign = set(positions_with_result(after, "wrong_stream"))
     return replace(hop, changes=tuple(_if_foreign(change, foreign) for change in hop.changes)) if foreign else hop
 
 
 def _if_foreign(change: Change, foreign: set[int]) -> Change:
-    if change.kind not in _SURPLUS or change.side != "after" or not change.placed or not _all(change.span, foreign):
+    if change.kind not in _NEVER_SENT or change.side != "after" or not change.placed or not _all(change.span, foreign):
         return change
     return replace(change, kind="cross_stream", note=STAMPED_OTHERWISE)
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, PROGRESS_GAP_MS
 
-from .attribute import Fault, Step, suspects
+from .attribute import Fault, Step, told_between
 from .compare.change import Change, Proof
 from .testimony.records import Record
 from .testimony.view import Axis, View
@@ -155,9 +155,7 @@ def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure
     note = f"{held_for}{'' if sure else _ON_THE_WAY}"
     exact = before.every_row and after.every_row
     change = Change(KIND, len(held), exact, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
-    certain = sure and before.vouched and after.vouched
-    blamed = suspects(before.point, after.point)
-    return [Fault(change, before, after, blamed, "certain" if certain else "narrowed")]
+    return [told_between(before, after, change, sure=sure)]
 
 
 _PROOF: Final = Proof("by_time")

@@ -15,7 +15,7 @@ from typing import Final
 
 from streamwitness.semconv import STAMPED, USAGE_OUTPUT
 
-from .attribute import Fault, suspects
+from .attribute import Fault, told_between
 from .compare.change import Change, Proof
 from .testimony.records import Exchange, Record
 from .waiting import held_ms, stepped
@@ -83,8 +83,7 @@ def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
     if isinstance(tokens := leg.told(USAGE_OUTPUT), int):
         note += f"; the answer cost {tokens} output tokens"
     change = Change(KIND, len(wasted), whole, "before", span, span, whole, note=note, proof=Proof("by_time"))
-    blamed = suspects("ingress", "egress")
-    return Fault(change, leg, egress, blamed, "certain" if leg.vouched and egress.vouched else "narrowed")
+    return told_between(leg, egress, change)
 
 
 def _waited(leg: Record, late: Sequence[_Row]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import DELIVERED_BY_SDK, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE
+from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, PENDING_BYTES
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
@@ -75,3 +75,22 @@ def test_another_reason_to_finish_is_a_change_of_it(lost: Sequence[int], status:
     """Unless the last row is lost, so that more may have stood behind the end that was read."""
     hop = handed(handed_on(ANSWER), finish="length", lost=lost)
     assert (hop.status, [change.kind for change in hop.changes]) == (status, ["altered"] if status == "faulty" else [])
+
+
+@pytest.mark.parametrize(
+    ("taken", "kinds"),
+    [
+        ([*ANSWER[:6], Event(99)], []),
+        ([*ANSWER[:3], *ANSWER[2:6]], ["duplicate"]),
+        ([*ANSWER[:3], *ANSWER[2:6], Event(99)], ["duplicate"]),
+        ([*ANSWER[:3], *ANSWER[4:6], Event(99)], ["gap"]),
+        ([*ANSWER[:6], ANSWER[5]], []),
+    ],
+    ids=["it read on", "it doubled", "it doubled and read on", "it lost one and read on", "it may have read on"],
+)
+def test_a_body_that_broke_off_within_an_event(taken: list[Event], kinds: list[str]) -> None:
+    """What comes out last may be that event; what was done long before is told as ever."""
+    before = record(How("wire", end="reset", extra=((PENDING_BYTES, 30),)), ANSWER[:6])
+    after = record(How("parsed", end="reset", delivers=DELIVERED_BY_SDK), taken)
+    hop = judge_handed_on(before, after, peer=True)
+    assert ([change.kind for change in hop.changes], hop.status == "faulty") == (kinds, bool(kinds))

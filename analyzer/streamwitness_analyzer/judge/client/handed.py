@@ -6,10 +6,11 @@ only the digests of all of it, at both points, tell whether it is the same.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
-from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, faulty
+from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.parts import (
@@ -36,7 +37,9 @@ _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out beh
 _OTHER_TURNS: Final = "the content is the same, and its calls came out in another order"
 _END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
-_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+_CUT: Final = "the body ended without a blank line; the parser may have read on to there"
+_IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
+"""Kinds of changes that leave every other event as and where it was."""
 _DIFFERS: Final = "the content differs, and was cut into other events"
 _FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
 _OTHER_FINISH: Final = "why it ended came out as something else"
@@ -58,14 +61,27 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
         return same
     if before.point == "egress" and may_go_on_behind_terminal(before):
         return Hop("unproven", prefix=hop.prefix, reason=_BEHIND)
+    if stopped_within_an_event(before) and (hop := _before_the_cut(hop, b)).status != "faulty":
+        return hop
     more = any(change.kind not in LOSSES for change in hop.changes)
-    if more and stopped_within_an_event(before):
-        reason = "the body ended without a blank line; the parser may have read on to there"
-        return Hop("unproven", prefix=hop.prefix, reason=reason)
     told = peer and _whole_content_told(before) and _whole_content_told(after)
     if not after.delivers and not told and (more or _new_pieces(a, b)):
         return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
     return hop if after.delivers or not _cut_anew(hop, a, b) else _as_a_whole(hop, before, after)
+
+
+def _before_the_cut(hop: Hop, after: View) -> Hop:
+    """The hop of a body that broke off within an event, which a parser may take for one: behind all others.
+
+    What else came more, of which no copy stands there, came more all the same.
+    """
+    if all(change.kind in LOSSES for change in hop.changes):
+        return hop
+    added = sum(change.count for change in hop.changes if change.side == "after")
+    last = set(after.values[max(0, after.n - added) :])
+    proven = tuple(c for c in hop.changes if c.kind in LOSSES or (c.values and last.isdisjoint(v for v, _ in c.values)))
+    known = after.whole and all(change.exact and change.kind in _IN_PLACE for change in hop.changes)
+    return replace(hop, changes=proven) if known and proven else Hop("unproven", prefix=hop.prefix, reason=_CUT)
 
 
 def _may_be_misread(a: View, b: View) -> bool:
@@ -85,7 +101,7 @@ def _cut_anew(hop: Hop, a: View, b: View) -> bool:
     if not all(change.exact for change in hop.changes) and _new_pieces(a, b):
         return True
     kinds = {change.kind for change in hop.changes}
-    return bool(kinds & _NEW) and bool(kinds & LOSSES)
+    return bool(kinds & NEW) and bool(kinds & LOSSES)
 
 
 def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:

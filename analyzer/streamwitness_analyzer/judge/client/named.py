@@ -23,7 +23,7 @@ from streamwitness_analyzer.judge.testimony.view import View
 
 from .apart import Kinds, displaced, kind_of, kinds_of, passed
 
-LOSSES: Final = {"raised": "gap", "overflow_dropped": "gap", "partial": "partial"}
+LOSING: Final = {"raised": "gap", "overflow_dropped": "gap", "partial": "partial"}
 """Results at `applied` that lose (a part of) the event, and the kind of finding they make."""
 REJECTIONS: Final = frozenset(
     ("duplicate", "gap", "reordered", "buffered", "stall_flushed", "wrong_stream", "after_terminal", "malformed")
@@ -261,7 +261,7 @@ def _note_rows(naming: Naming, rows: _Rows) -> None:
 
 def _told_losses(told: Mapping[int, str]) -> Iterable[Change]:
     """Losses that the reducer itself reports, neighbours together."""
-    for result, kind in LOSSES.items():
+    for result, kind in LOSING.items():
         positions = sorted(p for p, r in told.items() if r == result)
         for run in runs(positions, sorted(told)):
             span = (run[0], run[-1])

@@ -11,6 +11,10 @@ from streamwitness_analyzer.judge.testimony.view import Axis, View
 
 LOSSES: Final = frozenset(("gap", "tail", "gap_or_late"))
 """Kinds by which B has less of what A had, and nothing else."""
+SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
+"""Kinds by which B has more than A had, and nothing else."""
+NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
+"""Kinds by which B may have what A never had, beside it or in its place."""
 
 Side = Literal["before", "after"]
 Span = tuple[int, int]

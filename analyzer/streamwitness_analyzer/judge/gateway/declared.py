@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import EDITED, EDITS
-from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop
+from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS, Change, Hop
 from streamwitness_analyzer.judge.compare.edits import longest_rising
 
 from .crossing import Crossing, Edited, Made, unproven
@@ -33,7 +33,6 @@ _ENOUGH: Final = 10
 """Events that stand once at both points, of which no accident makes as many in order."""
 _ASTRAY: Final = 0.1
 """Share of them that may be displaced all the same."""
-_SURPLUS: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
 def edits_of(crossing: Crossing) -> frozenset[str]:
@@ -91,7 +90,7 @@ def rewritten(crossing: Crossing) -> Made | None:
 def merged(crossing: Crossing) -> Made | None:
     """A declared merge: copies and new events may be joins of others, so the content as a whole must tell."""
     changes = proper(crossing)
-    joins = any(change.kind in _SURPLUS for change in changes) and any(change.kind in LOSSES for change in changes)
+    joins = any(change.kind in SURPLUS for change in changes) and any(change.kind in LOSSES for change in changes)
     return altered(crossing) if joins and "merge" in edits_of(crossing) else None
 
 
@@ -123,7 +122,7 @@ def _may_be_left(change: Change, lost: Sequence[Change], crossing: Crossing) -> 
     """Whether what came more, or otherwise, may be what was left of an event that is missing: it says less."""
     if change.kind == "reorder":
         return _may_be_both((change,), crossing)
-    if not crossing.peer or change.kind not in _SURPLUS or not (change.values and all(gone.values for gone in lost)):
+    if not crossing.peer or change.kind not in SURPLUS or not (change.values and all(gone.values for gone in lost)):
         return True
     sizes = [crossing.content_of(value) for gone in lost for value, _ in gone.values]
     here = [crossing.content_of(value) for value, _ in change.values]
@@ -140,7 +139,7 @@ def _has_no_place(rest: Sequence[Change], crossing: Crossing) -> bool:
     """Whether the one event too many stands where no longer one is missing, however the others are matched."""
     before, after = crossing.before, crossing.after
     values = [value for change in rest for value, _ in change.values]
-    single = len(values) == 1 and rest[0].kind in _SURPLUS
+    single = len(values) == 1 and rest[0].kind in SURPLUS
     if not (crossing.peer and single and before.whole and after.whole):
         return False
     ahead, behind = _taken(after.values, before.values), _taken(after.values[::-1], before.values[::-1])

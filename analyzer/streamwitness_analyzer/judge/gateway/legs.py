@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final
 
 from streamwitness.semconv import FINISH, OTHER, RESPONSE_ID, ROLE, TOOL_ARGS, TOOL_START, USAGE
-from streamwitness_analyzer.judge.compare.change import MOST, Hop
+from streamwitness_analyzer.judge.compare.change import MOST, NEW, Hop
 from streamwitness_analyzer.judge.compare.open_ends import anchor
 from streamwitness_analyzer.judge.testimony.parts import other_calls, parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -28,7 +28,7 @@ _SOME: Final = 5
 """Events that stand once at both points, of which no accident makes all in order, in an answer that has no others."""
 _SHARE: Final = 3
 """So many times as much may have been read as was sent of it."""
-_NEW: Final = frozenset(("altered", "fabricated", "extra", "mismatch"))
+_OTHERWISE: Final = NEW | {"altered"}
 
 
 def replaced(legs: Sequence[Record], feeding: Record | None) -> tuple[Record, ...]:
@@ -84,7 +84,7 @@ def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
     moved = {value for change in hop.changes if change.kind == "reorder" for value, _ in change.values}
     if any(moved & set(other.values) for other in others):
         return True  # an end of another attempt, which is written alike, may stand there
-    new = _NEW if crossing.leg.complete else _NEW | {"duplicate"}
+    new = _OTHERWISE if crossing.leg.complete else _OTHERWISE | {"duplicate"}
     return any(_explains(other, hop, new) for other in others if not shows_nothing_of(other, crossing))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH
-from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof
+from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof
 from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
     first_difference,
@@ -28,7 +28,6 @@ from .envelope import chose_to_stop, lost_finish, made_up_finish, own_word, prop
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
-_NEW: Final = frozenset(("fabricated", "extra", "mismatch"))
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
 IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 _EARLY: Final = "the gateway may have sent its terminator before other events"
@@ -135,7 +134,7 @@ def _is_recut(changes: Sequence[Change], crossing: Crossing) -> bool:
     Where not all was due at gateway out, what its new content stands for may be what was never sent.
     """
     before, after = crossing.before, crossing.after
-    added = _NEW if crossing.peer else _NEW | {"duplicate"}
+    added = NEW if crossing.peer else NEW | {"duplicate"}
     new = any(c.kind in added and c.side == "after" and _has_content(c, after) for c in changes)
     gone = any(c.kind in LOSSES for c in changes)
     unknown = any(c.kind == "mismatch" for c in changes) and bool(
