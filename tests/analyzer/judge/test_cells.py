@@ -10,7 +10,7 @@ import pytest
 from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
 from bench.truth.streams import trial
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, ROLE
+from streamwitness.semconv import ERROR, REASONING, ROLE
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.path import Path
@@ -114,3 +114,19 @@ def test_the_short_way_to_a_healthy_picture_draws_what_the_long_one_does(monkeyp
 def rows_drawn(blocks: list[Block]) -> list[str]:
     """The cells of every record."""
     return [row["cells"] for row in judge(blocks, settled=True)["points"]]
+
+
+def test_what_is_no_finding_has_no_mark_beside_one_that_is() -> None:
+    """An application takes up one kind of output, and loses an event of it: the other kind is not known to be lost."""
+    events = [*WORDS[:3], *(replace(e, parts=REASONING) for e in WORDS[3:6]), *WORDS[6:]]
+    parsed = handed_on(events)
+    rows = [e for e in used(parsed) if e.of not in (3, 4, 5, 7)]
+    cells = drawn(path(events, events, events, parsed, rows))["applied"]
+    assert (cells[7], set(cells[3:6])) == ("x", {"?"})
+
+
+def test_an_end_that_was_made_up_is_marked_as_a_whole() -> None:
+    """Its finish as well as its terminator."""
+    broken = How("ingress", leg=0, end="reset", complete=False)
+    sent = [*WORDS[:5], *WORDS[-2:]]
+    assert drawn(path(WORDS[:5], sent, sent, ingress=broken))["egress"] == "ooooo++"

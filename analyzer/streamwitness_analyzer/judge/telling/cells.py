@@ -13,8 +13,8 @@ from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH, MISSING, TERMINAL
 from streamwitness_analyzer.judge.attribute import Step
-from streamwitness_analyzer.judge.client.named import USED, carrying, read
-from streamwitness_analyzer.judge.compare.change import LOSSES
+from streamwitness_analyzer.judge.client.named import CONTENT_MASK, USED, carrying, read
+from streamwitness_analyzer.judge.compare.change import LOSSES, Side
 from streamwitness_analyzer.judge.compare.edits import matching
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of, positions_with
@@ -26,6 +26,8 @@ from . import words
 MOST: Final = 4_000
 """Longest picture; longer streams have none."""
 Pairs = list[tuple[int, int]]
+_MOVED: Final = frozenset(("reorder", "mismatch"))
+"""Kinds by which events stand in another order."""
 _CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
 """Kinds by which an event is there, and says something else."""
 
@@ -210,6 +212,8 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
     by_name = step.after.point == "applied"
     a, b = ([], []) if by_name else (_tokens(step.before, step), _tokens(step.after, step))
     pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
+    if not any(change.kind in _MOVED for change in step.hop.changes):
+        displaced = set()
     if step.hop.status == "unproven" and 2 * len(pairs) < len(b):
         pairs, displaced = [], set()  # nothing is known by so little
     a = [*a, *[(step.before.point, i) for i in range(len(a), len(there))]]
@@ -229,14 +233,14 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
     if "" in row:
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
-        quiet, unsure, lost = _quiet(step), _unsure(path, step), _named_lost(step)
+        quiet, lost = _quiet(step), _told(step, "before") if not _unsure(path, step) else _named_lost(step)
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         due = step.peer and step.hop.reason not in words.LEFT_OPEN
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
             never_due = not due or not step.after.closed or _not_taken_up(step, position in quiet)
             unread = column > reach and not told and never_due
-            row[column] = _absent(unread, position in quiet, unsure and position not in lost, step.after.closed)
+            row[column] = _absent(unread, position in quiet, position not in lost, step.after.closed)
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
@@ -253,6 +257,15 @@ def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:
     if unread:
         return "u" if closed else "?"
     return "c" if quiet else "?" if unsure else "x"
+
+
+def _told(step: Step, side: Side) -> set[int]:
+    """The places that the changes of a hop are about, with all those that look the same.
+
+    What else an alignment finds missing or new there is the shortest story at most.
+    """
+    spans = [span for c in step.hop.changes if c.side == side for span in (c.span, c.copies)]
+    return {position for first, last in spans for position in range(first, last + 1)}
 
 
 def _unsure(path: Path, step: Step) -> bool:
@@ -279,11 +292,11 @@ def _quiet(step: Step) -> Container[int]:
     if step.hop.status == "intact":
         return range(step.before.events)
     view = View(step.before, "semantic")
-    due = set(carrying(view) if step.after.point == "applied" else view.positions) | _named_lost(step)
-    return set(range(step.before.events)) - due if view.whole else ()
+    due = {p for p in (carrying(view) if step.after.point == "applied" else view.positions) if p is not None}
+    return set(range(step.before.events)) - due - _named_lost(step) if view.whole else ()
 
 
-def _named_lost(step: Step) -> set[int | None]:
+def _named_lost(step: Step) -> set[int]:
     """Events without output that a finding is about all the same: an error, a finish."""
     lost = [c.span for c in step.hop.changes if c.kind in LOSSES and c.proof.case == "envelope" and c.placed]
     return {position for first, last in lost for position in range(first, last + 1)}
@@ -315,9 +328,9 @@ def _letters_of_new(step: Step, unsure: bool) -> dict[int, str]:
         return {}
     every = unsure or after.point == "wire"
     places = range(after.events) if every else (p for p in View(after, "semantic").positions if p is not None)
-    spans = [c.span for c in hop.changes if c.side == "after"]
-    told = {position: "+" for first, last in spans for position in range(first, last + 1)}
-    return dict.fromkeys(places, "?" if unsure else "+") | told
+    made_up = any(change.kind == "fabricated" and change.proof.case == "envelope" for change in hop.changes)
+    ends = positions_with(after, FINISH) if made_up else ()
+    return dict.fromkeys(places, "?") | dict.fromkeys((*ends, *_told(step, "after")), "+")
 
 
 # --------------------------------------------------------------------------- which event is which
@@ -340,6 +353,7 @@ def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[obj
     if (unproven := step.hop.status == "unproven") and step.hop.reason in words.LEFT_OPEN:
         return []
     changed = any(change.kind in _CHANGED for change in step.hop.changes)
+    lost, silent = _told(step, "before"), parts_of(step.before)
     out: list[tuple[int, int, str]] = []
     for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
         here, there = range(p + 1, p_end), range(q + 1, q_end)
@@ -348,6 +362,8 @@ def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[obj
                 out.append((i, j, "?"))
             elif changed and len(here) == len(there):
                 out.append((i, j, "~"))
+            elif i not in lost and not silent.get(i, CONTENT_MASK) & CONTENT_MASK:
+                out.append((i, j, "o"))  # an end in other words
     return out
 
 

@@ -188,7 +188,7 @@ def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]
 
 def _inside(components: Sequence[Component]) -> str:
     names = ["provider" if c == "source" else c for c in components]
-    return f"loss inside the {' or '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+    return f"loss inside the {words.either(names)}"
 
 
 def _unvouched(found: Sequence[Finding]) -> list[str]:

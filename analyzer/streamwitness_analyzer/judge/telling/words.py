@@ -270,7 +270,7 @@ def near(span: Sequence[int]) -> str:
 
 def suspects_called(suspects: Sequence[Component]) -> str:
     """`PARSER`, or `TRANSPORT or PARSER`; nobody when testimonies contradict each other."""
-    return " or ".join(name.upper() for name in suspects) or "NOBODY"
+    return either([name.upper() for name in suspects]) or "NOBODY"
 
 
 def did(manner: str, what: str) -> str:
@@ -303,7 +303,12 @@ def hole_in_short(span: Sequence[int], count: int) -> str:
 
 def accused(suspects: Sequence[Component]) -> str:
     """Who is named in a headline: `the client's parser`; empty where nobody is."""
-    return " or ".join(f"the {WHO[c]}" for c in suspects)
+    return either([f"the {WHO[c]}" for c in suspects])
+
+
+def either(names: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def at_large(manner: str, count: int, exact: bool) -> str:
