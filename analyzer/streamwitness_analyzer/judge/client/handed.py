@@ -6,7 +6,9 @@ only the digests of all of it, at both points, tell whether it is the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
@@ -37,6 +39,7 @@ _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out beh
 _OTHER_TURNS: Final = "the content is the same, and its calls came out in another order"
 _END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
+_OTHER_PIECES: Final = "its parser may hand on the same content in other pieces"
 _CUT: Final = "the body ended without a blank line; the parser may have read on to there"
 _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
 """Kinds of changes that leave every other event as and where it was."""
@@ -47,27 +50,103 @@ _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why
 _OTHER_END: Final = "it is told otherwise why the answer ended, and lost rows hide whether more stood behind its end"
 
 
+@dataclass(frozen=True)
+class Handing:
+    """What came to a parser (`before`: at the client, or as it left the gateway) and what it handed on (`after`)."""
+
+    before: Record
+    after: Record
+    peer: bool
+    """Whether the parser read to the end, so that all was due."""
+
+    @cached_property
+    def read(self) -> View:
+        """What was read."""
+        return View(self.before, "semantic")
+
+    @cached_property
+    def out(self) -> View:
+        """What was handed on."""
+        return View(self.after, "semantic")
+
+    @cached_property
+    def hop(self) -> Hop:
+        """The comparison event by event, but for what readers may take otherwise."""
+        return but_for_odd_bytes(judge_views(self.read, self.out, peer=self.peer), self.read)
+
+    @cached_property
+    def proven(self) -> Hop:
+        """The same, but for what may be an event that the body broke off within."""
+        return _before_the_cut(self.hop, self.out) if stopped_within_an_event(self.before) else self.hop
+
+    def unproven(self, reason: str) -> Hop:
+        """Not proven, and why."""
+        return Hop("unproven", prefix=self.hop.prefix, reason=reason)
+
+
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
-    """Judge what came to a parser (`before`: at the client, or as it left the gateway) → what it handed on."""
-    a, b = View(before, "semantic"), View(after, "semantic")
-    hop = but_for_odd_bytes(judge_views(a, b, peer=peer), a)
-    if hop.status == "intact" and a.closed and b.closed and peer:
-        return _with_finish(hop, before, after)
-    if hop.status != "faulty":
-        return hop
-    if _may_be_misread(a, b):
-        return Hop("unproven", prefix=hop.prefix, reason=_PERHAPS_MISREAD)
-    if peer and same_slots(before, after) and (same := _same_content(hop, before, after)) is not None:
-        return same
-    if before.point == "egress" and may_go_on_behind_terminal(before):
-        return Hop("unproven", prefix=hop.prefix, reason=_BEHIND)
-    if stopped_within_an_event(before) and (hop := _before_the_cut(hop, b)).status != "faulty":
-        return hop
-    more = any(change.kind not in LOSSES for change in hop.changes)
-    told = peer and _whole_content_told(before) and _whole_content_told(after)
-    if not after.delivers and not told and (more or _new_pieces(a, b)):
-        return Hop("unproven", prefix=hop.prefix, reason="its parser may hand on the same content in other pieces")
-    return hop if after.delivers or not _cut_anew(hop, a, b) else _as_a_whole(hop, before, after)
+    """Judge what came to a parser → what it handed on: what the first of the rules says that answers."""
+    handing = Handing(before, after, peer)
+    return next((hop for rule in RULES if (hop := rule(handing)) is not None), handing.proven)
+
+
+def _no_difference(handing: Handing) -> Hop | None:
+    """Event by event there is no proven fault; the finish may still have come out as another one."""
+    if handing.hop.status == "faulty":
+        return None
+    told = handing.hop.status == "intact" and handing.read.closed and handing.out.closed and handing.peer
+    return _with_finish(handing.hop, handing.before, handing.after) if told else handing.hop
+
+
+def _perhaps_misread(handing: Handing) -> Hop | None:
+    """The body may not be what it was announced as, and then whoever looks finds other events in it."""
+    return handing.unproven(_PERHAPS_MISREAD) if _may_be_misread(handing.read, handing.out) else None
+
+
+def _the_same_content(handing: Handing) -> Hop | None:
+    """Every slot holds the same, however it was cut."""
+    if not (handing.peer and same_slots(handing.before, handing.after)):
+        return None
+    return _same_content(handing.hop, handing.before, handing.after)
+
+
+def _behind_the_end(handing: Handing) -> Hop | None:
+    """What the gateway sent behind its terminator may be what is missing."""
+    sent = handing.before.point == "egress" and may_go_on_behind_terminal(handing.before)
+    return handing.unproven(_BEHIND) if sent else None
+
+
+def _broken_off(handing: Handing) -> Hop | None:
+    """The body ended within an event, and nothing else is proven."""
+    return handing.proven if handing.proven.status != "faulty" else None
+
+
+def _perhaps_other_pieces(handing: Handing) -> Hop | None:
+    """Nobody described the parser, and no digest of all content tells whether it is the same in other pieces."""
+    told = handing.peer and _whole_content_told(handing.before) and _whole_content_told(handing.after)
+    if handing.after.delivers or told:
+        return None
+    more = any(change.kind not in LOSSES for change in handing.proven.changes)
+    return handing.unproven(_OTHER_PIECES) if more or _new_pieces(handing.read, handing.out) else None
+
+
+def _other_content(handing: Handing) -> Hop | None:
+    """The parser cuts the content anew, and it is another one."""
+    if handing.after.delivers or not _cut_anew(handing.proven, handing.read, handing.out):
+        return None
+    return _as_a_whole(handing.proven, handing.before, handing.after)
+
+
+RULES: Final[tuple[Callable[[Handing], Hop | None], ...]] = (
+    _no_difference,
+    _perhaps_misread,
+    _the_same_content,
+    _behind_the_end,
+    _broken_off,
+    _perhaps_other_pieces,
+    _other_content,
+)
+"""In this order: the first that answers decides, and what none of them excuses is a fault as it stands."""
 
 
 def _before_the_cut(hop: Hop, after: View) -> Hop:

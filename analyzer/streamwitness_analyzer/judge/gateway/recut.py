@@ -6,7 +6,7 @@ between which bytes; without either, what seems lost may stand in an event that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH
@@ -31,6 +31,7 @@ _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
 IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 _EARLY: Final = "the gateway may have sent its terminator before other events"
+_MORE: Final = "more events with a finish left than were read"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -39,22 +40,53 @@ def same_content(crossing: Crossing) -> Made | None:
     leg, egress = crossing.leg, crossing.egress
     if egress.end != "eof" or not same_slots(leg, egress) or doubled_or_displaced(crossing):
         return None
-    if changed_turns(crossing):
-        return Made(unproven(CHANGED_TURNS), recut=True)
-    if _ended_too_early(crossing):
-        late = behind_the_end((leg,), leg, egress)
-        return Made(Hop("faulty", tuple(late)) if late else unproven(_EARLY), recut=True)
-    if may_go_on_behind_terminal(egress) and not leg.every_row:  # what stood behind the end upstream is lost
-        return Made(unproven(_EARLY), recut=True)
-    if egress.part("finish") > leg.part("finish") > 0:  # no other cut of the content explains one more of them
-        return Made(unproven("more events with a finish left than were read"), recut=True)
+    doubt = next((hop for question in _DOUBTS if (hop := question(crossing)) is not None), None)
+    if doubt is not None:
+        return Made(doubt, recut=True)
     made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
-    lost = lost_finish(leg, egress)
-    if lost and not crossing.peer and not egress.part("terminal"):
-        return Made(unproven(IN_PASSING), recut=True)
     own = own_word(leg, egress)
-    fault = lost or made_up or (unproven(own) if own else None)
+    fault = lost_finish(leg, egress) or made_up or (unproven(own) if own else None)
     return Made(fault or Hop("intact", prefix=0), recut=fault is not None or _in_other_pieces(crossing))
+
+
+def _in_other_turns(crossing: Crossing) -> Hop | None:
+    """What is said of several things may have come in another order."""
+    return unproven(CHANGED_TURNS) if changed_turns(crossing) else None
+
+
+def _too_early(crossing: Crossing) -> Hop | None:
+    """Something stands behind the terminator."""
+    if not _ended_too_early(crossing):
+        return None
+    late = behind_the_end((crossing.leg,), crossing.leg, crossing.egress)
+    return Hop("faulty", tuple(late)) if late else unproven(_EARLY)
+
+
+def _hidden_behind_the_end(crossing: Crossing) -> Hop | None:
+    """So it may, and what stood behind the end upstream is lost."""
+    hidden = may_go_on_behind_terminal(crossing.egress) and not crossing.leg.every_row
+    return unproven(_EARLY) if hidden else None
+
+
+def _finished_again(crossing: Crossing) -> Hop | None:
+    """More finishes than were read: no other cut of the content explains one more of them."""
+    return unproven(_MORE) if crossing.egress.part("finish") > crossing.leg.part("finish") > 0 else None
+
+
+def _in_passing(crossing: Crossing) -> Hop | None:
+    """A finish was read and not sent, by a gateway that stopped reading, in an answer that nothing ends."""
+    lost = lost_finish(crossing.leg, crossing.egress)
+    return unproven(IN_PASSING) if lost and not crossing.peer and not crossing.egress.part("terminal") else None
+
+
+_DOUBTS: Final[tuple[Callable[[Crossing], Hop | None], ...]] = (
+    _in_other_turns,
+    _too_early,
+    _hidden_behind_the_end,
+    _finished_again,
+    _in_passing,
+)
+"""What keeps the same content from being intact; the first that answers decides."""
 
 
 def _in_other_pieces(crossing: Crossing) -> bool:
