@@ -66,20 +66,21 @@ class _Course:
     deeds: list[Deed] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     notes: frozenset[str] = frozenset()
+    points: frozenset[Point] = frozenset(_POINTS)
 
     def blocks(self) -> list[Block]:
         """What its recorders send."""
         wire = self.start if self.wire is None else self.wire
         parsed = handed_on(wire) if self.parsed is None else self.parsed
         applied = used(parsed) if self.applied is None else self.applied
-        return path(self.start, self.start, wire, parsed, applied,
-                    cuts=lambda n: random_cuts(self.rng, n), **self.hows)  # fmt: skip
+        start = self.start if "ingress" in self.points else None
+        return path(start, start, wire, parsed, applied, cuts=lambda n: random_cuts(self.rng, n), **self.hows)
 
     def trial(self, name: str, sort: str) -> Trial:
         """The stream."""
         return Trial(
             name, "model", "pass-through", "model", tuple(self.deeds), tuple(self.passages), _NOWHERE, self.blocks(),
-            frozenset(_POINTS), self.notes | {sort},
+            self.points, self.notes | {sort},
         )  # fmt: skip
 
     def lose(self, count: int) -> None:
@@ -202,6 +203,13 @@ def _puts_right(rng: Random) -> _Course:
     course.passages.append(Passage("transport", in_bytes(start), in_bytes(course.wire), by_event=True))
     place = {event.text: i for i, event in enumerate(start)}
     course.applied = sorted(used(handed_on(course.wire)), key=lambda row: place.get(row.text, 0))
+    return course
+
+
+def _puts_right_unseen(rng: Random) -> _Course:
+    """The same, and nobody tells in which order it was sent."""
+    course = _puts_right(rng)
+    course.points = frozenset(_POINTS[2:])
     return course
 
 
@@ -335,6 +343,15 @@ def _other_end(rng: Random) -> _Course:
     return course
 
 
+def _returns_early(rng: Random) -> _Course:
+    """The application has enough, and its parser, of which nobody said what it delivers, ends as if that were all."""
+    course = _Course(rng, _texts(rng, 8), notes=_UNPROVABLE)
+    course.wire = course.start[: rng.randint(4, len(course.start) - 2)]
+    course.hows["wire"] = _how("wire", end="cancelled")
+    course.hows["parsed"] = _how("parsed", delivers=0, end="eof")
+    return course
+
+
 def _mixed_up(rng: Random) -> _Course:
     """A reducer that builds events of another stream into this answer."""
     course, count = _Course(rng, _texts(rng)), rng.randint(1, 3)
@@ -347,10 +364,12 @@ def _mixed_up(rng: Random) -> _Course:
 
 
 _REDUCERS: Final = (
-    _nameless, _one_kind, _one_choice, _forgets, _fails_closed, _refuses, _kept, _kept, _puts_right, _kinds_apart,
+    _nameless, _one_kind, _one_choice, _forgets, _fails_closed, _refuses, _kept, _kept, _puts_right, _puts_right_unseen,
+    _kinds_apart,
     _mixed_up,
 )  # fmt: skip
-_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _odd_bytes, _implied, _other_end)
+_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _odd_bytes, _implied, _other_end,
+                   _returns_early)  # fmt: skip
 
 
 def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:

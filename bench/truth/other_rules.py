@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .instead import Mutation, first, never
+from .instead import Mutation, first, never, said
 
 _LOSSY: Final = ("10 %", "30 %", "30 % in bursts", "cut by limits", "closing blocks")
 
@@ -20,11 +20,20 @@ CLIENT: Final = (
     Mutation("7.1 by name: what came too late of a kind", {"apart.passed": never(True)}, ("kinds_apart",), _LOSSY),
     Mutation("7.2 parsed: the whole content tells", {"handed._whole_content_told": never(False)}, ("cuts_anew",)),
     Mutation("7.2 parsed: without it nothing does", {"handed._whole_content_told": never(True)}, ("cuts_anew",)),
+    Mutation("7.2 parsed: one that may have returned by itself", {"hops._may_have_returned": never(False)},
+             ("returns_early",), ("closing blocks",)),
+    Mutation("7.2 parsed: a body whose own record does not tell what it was", {"hops._misread": never(False)},
+             ("lines",), ("closing blocks", "a whole point")),
+    Mutation("7.2 parsed: what is cut anew is told as a whole", {"handed._cut_anew": never(False)}, ("cuts_anew",)),
+    Mutation("7.2 parsed: the same content is intact", {"handed._same_content": never(None)}, ("cuts_anew",)),
+    Mutation("7.2 parsed: as many finishes are the same", {"handed._finished_alike": never(False)}, ("cuts_anew",)),
     Mutation("7.2 parsed: another finish", {"handed._with_finish": first(0)}, ("other_end",)),
+    Mutation("7.1 what it kept beside what it was given", {"kept._comparable": never([])}, ("kept",)),
     Mutation("7.1 events of another stream that were built in", {"refused.mixed_up": never([])}, ("mixed_up",)),
 )  # fmt: skip
 
 SOURCE: Final = (
+    Mutation("7.1 by itself: what one record proves alone", {"attribute.Fault.by_itself": said(False)}, ("gateways",)),
     Mutation("7.3 source: what its stream gives away", {"source.source_faults": never([])}, ("mends_an_event",)),
 )
 
@@ -37,6 +46,7 @@ TIMES: Final = (
     Mutation("7.3 times: one event for one", {"hops._one_for_one": never(True)}, ("hedges",)),
     Mutation("7.3 times: a gateway that reads on", {"waste.kept_running": never([])}, ("keeps_running",)),
     Mutation("7.3 times: one that only works off what it has", {"waste._waited": never(True)}, ("keeps_running",)),
+    Mutation("7.3 times: held on the way", {"waiting._on_the_way": never([])}, ("held_on_the_way",)),
     Mutation("7.4 stalls: a client that asked in vain", {"stalls.silence": never(None)}, ("waits_for_the_way",)),
     Mutation("7.4 stalls: where progress stopped", {"stalls._where": never(None)}, ("waits_for_the_gateway",)),
     Mutation("7.4 stalls: what the gateway had in hand", {"stalls._had_more_since": never(None)},
@@ -46,6 +56,9 @@ TIMES: Final = (
 EXCHANGES: Final = (
     Mutation("7.9 exchanges: a loss that a later one makes good", {"together.recovery": never("lost")}, ("resumed",)),
     Mutation("7.9 exchanges: a loss that none makes good", {"together.recovery": never("recovered")}, ("resumed",)),
+    Mutation("7.9 exchanges: what a later one brought", {"together._brought": never(None)}, ("resumed",)),
+    Mutation("7.9 exchanges: a gateway that reads no provider", {"together.reads_a_provider": never(True)},
+             ("gateways",)),
     Mutation("7.9 exchanges: what is not known between them", {"together.doubts": never([])},
              ("forgets_the_rest", "gateways")),
     Mutation("7.9 exchanges: the rest of an answer", {"together._continues": never(True)}, ("forgets_the_rest",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, Final
 
@@ -64,6 +65,20 @@ def no_output(rng: Random, name: str) -> Trial:
     return Trial(
         name, "model", "pass-through", "model", (Deed("transport", "drop", (at,)),), (passage,),
         Ended(frozenset(), None), blocks, frozenset(("ingress", "egress", "wire", "parsed", "applied")),
+    )  # fmt: skip
+
+
+def every_byte(rng: Random, name: str) -> Trial:
+    """Every event is written otherwise on the way to a client that stops by itself; what they say is the same."""
+    sent = answer(words(rng, rng.randint(6, 30)))
+    came = [replace(event, payload=event.digest ^ 5) for event in sent[: rng.randint(3, len(sent) - 1)]]
+    blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent)))
+    blocks += How("wire", end="cancelled", expected=("egress",)).blocks(came, random_cuts(rng, len(came)))
+    after = tuple(f"{token}, otherwise" for token in in_bytes(came))
+    return Trial(
+        name, "model", "pass-through", "model", (Deed("transport", "alter", tuple(range(len(came)))),),
+        (Passage("transport", in_bytes(sent), after, stopped=True),), Ended(frozenset(), None), blocks,
+        frozenset(("egress", "wire")),
     )  # fmt: skip
 
 
@@ -147,6 +162,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "hop": (hop, 4),
     "few_words": (few_words, 1),
     "no_output": (no_output, 1),
+    "every_byte": (every_byte, 1),
     "attempts": (attempts, 2),
     "merging": (merging, 1),
 }

@@ -39,16 +39,32 @@ SETUPS: Final[tuple[frozenset[Point], ...]] = (
 def recorded(rng: Random, name: str) -> Trial:
     """A path whose every point reads bytes or objects as it would in a real process."""
     gateway = rng.choice(tuple(GATEWAYS))
-    work, known = GATEWAYS[gateway]
-    provider = rng.choice(known)
-    out = TRANSLATED[provider] if gateway == "translate" else provider
+    provider = rng.choice(GATEWAYS[gateway][1])
     sort = rng.choice(tuple(ENDS)) if rng.random() < 0.35 else rng.choice(("complete", "at the terminal"))
-    course = Course(provider, out, ENDS[sort], verbatim=gateway == "pass")
     guilty = () if rng.random() < 0.4 else rng.sample(_BELOW, rng.choice((1, 1, 1, 2)))
-    _run(rng, course, work, frozenset(guilty))
+    out = TRANSLATED[provider] if gateway == "translate" else provider
+    stamps = gateway != "join" and FRAMING[out] == "sse" and rng.random() < 0.3
+    stamp: Stamp = rng.choice(("id", "field")) if stamps else "none"
+    return _recorded(rng, name, gateway, provider, sort, frozenset(guilty), stamp)
+
+
+_NUMBERED: Final[tuple[Component, ...]] = ("transport", "transport", "gateway")
+
+
+def numbered(rng: Random, name: str) -> Trial:
+    """A path on which the gateway numbers what it sends, and somebody does something to it."""
+    provider = rng.choice([provider for provider in GATEWAYS["pass"][1] if FRAMING[provider] == "sse"])
+    stamp: Stamp = rng.choice(("id", "field"))
+    return _recorded(rng, name, "pass", provider, "complete", frozenset((rng.choice(_NUMBERED),)), stamp)
+
+
+def _recorded(
+    rng: Random, name: str, gateway: str, provider: str, sort: str, guilty: frozenset[Component], stamp: Stamp
+) -> Trial:
+    out = TRANSLATED[provider] if gateway == "translate" else provider
+    course = Course(provider, out, ENDS[sort], verbatim=gateway == "pass")
+    _run(rng, course, GATEWAYS[gateway][0], guilty)
     setup = rng.choice(SETUPS)
-    numbered = gateway != "join" and FRAMING[out] == "sse" and rng.random() < 0.3
-    stamp: Stamp = rng.choice(("id", "field")) if numbered else "none"
     sink = MemorySink()
     _record(rng, course, sink, setup, stamp, same=gateway == "pass")
     passages = _passages(course, stamp)
@@ -56,7 +72,7 @@ def recorded(rng: Random, name: str) -> Trial:
         sort,
         *(("undone",) if _undone(course) else ()),
         *(("recut",) if gateway == "join" else ()),
-        *((f"stamped {stamp}",) if numbered else ()),
+        *((f"stamped {stamp}",) if stamp != "none" else ()),
     }
     return Trial(
         name, provider, gateway, "model", tuple(course.deeds), passages, _ended(course, setup, gateway, passages),

@@ -8,11 +8,12 @@ from typing import Final
 
 from . import applications, edges, exchanges, gateways, partial, timed, witnesses
 from .labels import Trial
-from .recorded import recorded
+from .recorded import numbered, recorded
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **partial.SORTS,
     "recorded": (recorded, 3),
+    "numbered": (numbered, 1),
     **exchanges.SORTS,
     **applications.SORTS,
     **gateways.SORTS,

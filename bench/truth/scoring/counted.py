@@ -26,7 +26,7 @@ _Findings = Sequence[Mapping[str, Any]]
 def counted(case: Case, out: Score) -> None:
     """How many are told to be lost or too many, of each component, and where."""
     told = [finding for finding in case.findings if finding["kind"] in LOST | ADDED]
-    out.told = sum(finding["count"] for finding in told)
+    out.told = sum(finding["count"] for finding in case.findings if finding["kind"] in LOST | ADDED | CHANGED)
     for finding in told:
         out.count("exact", bool(finding["exact"]))
     for passage in case.trial.passages:

@@ -62,7 +62,7 @@ class Score:
     """
     integrity: str = ""
     told: int = 0
-    """How many events are told to be lost or too many."""
+    """How many events are told to be lost, too many or changed."""
     confused: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(who did it, or nobody; who was named, `narrowed`, or nobody)."""
 
