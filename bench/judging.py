@@ -32,6 +32,8 @@ MILLISECONDS: Final = 50.0
 """Most that one hop may take, while the rows of its stream are locked."""
 _HOPS: Final[tuple[sc.Point, ...]] = ("egress", "wire", "parsed", "applied")
 _LOST: Final = 0.1
+_ROUNDS: Final = 3
+"""So many times as many rounds as elsewhere, of runs as much shorter: some of them are left undisturbed."""
 _HARD: Final = 4200
 Stream = Sequence[Block]
 
@@ -104,7 +106,7 @@ def figures(scale: Scale) -> list[Figure]:
     """µs an observation at each length, then ms a hard hop."""
     runs: dict[str, Callable[[], int]] = {}
     for count in LENGTHS:
-        times = max(1, 4 * scale.events // count)
+        times = max(1, 4 * scale.events // count // _ROUNDS)
         sound, broken = healthy(count), faulty(count)
         bodies = [[codec.encode(block) for block in sound]] * times
         runs[f"healthy {count}"] = partial(_judge, [sound] * times, "intact")
@@ -112,7 +114,7 @@ def figures(scale: Scale) -> list[Figure]:
         runs[f"thinned {count}"] = partial(_judge, [thinned(stream) for stream in broken] * max(1, times // 4))
         runs[f"stored {count}"] = partial(_read_and_judge, bodies)
     hops = _hard_hops()
-    spent = cpu(runs | {name: partial(_judge, [hop], "damaged") for name, hop in hops.items()}, scale.rounds)
+    spent = cpu(runs | {name: partial(_judge, [hop], "damaged") for name, hop in hops.items()}, _ROUNDS * scale.rounds)
     out = []
     for count in LENGTHS:
         each = "µs / event × point"
