@@ -31,6 +31,8 @@ REJECTIONS: Final = frozenset(
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
 _APPLIED: Final = RESULT["applied"]
 CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
+_SEVERAL: Final = 2
+_NOT_OF_A: Final = "it names events that the point before never had"
 _APART: Final = "kinds of output were taken up one after the other"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
@@ -88,28 +90,28 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     content, left_out = _taken_up(_said(a), a, b)
     naming = read(b)
     told = {p: results[-1] for p, results in naming.results.items()}
-    ignored = tuple(sorted(p for p, r in told.items() if r == "ignored"))
-    rejected = {p: r for p, r in sorted(told.items()) if r in REJECTIONS}
-    taken = sum(1 for results in naming.results.values() for r in results if r in USED)
-    used = None if naming.unnamed else taken
     if a.closed and naming.reach >= a.events:
-        reason = "it names events that the point before never had"
-        return Named(Hop("unproven", reason=reason), ignored, rejected, used)
-    changes = [*_told_losses(told), *_repeated(naming)]
-    choices = _choices((a, *before))
-    kinds = kinds_of(a, b)
+        return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
+    choices, kinds = _choices((a, *before)), kinds_of(a, b)
     held_to = []
-    if choices is None or choices < 2:
+    if choices is None or choices < _SEVERAL:
         held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
-    if choices is not None:
-        changes += held_to
+    changes = [*_told_losses(told), *_repeated(naming), *(held_to if choices is not None else ())]
     hop = _hop(changes, naming, a, content, b, peer)
-    several = choices > 1 if choices is not None else bool(held_to)
+    several = choices >= _SEVERAL if choices is not None else bool(held_to)
     apart = kinds is not None and not _in_turn(naming, content)
     orderly = hop.status == "intact" and not (several or apart)
     if not changes and (left_out or several or apart):
         hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
-    return Named(hop, ignored, rejected, used, orderly)
+    return replace(_reported(hop, naming, told), orderly=orderly)
+
+
+def _reported(hop: Hop, naming: Naming, told: Mapping[int, str]) -> Named:
+    """The hop, with what the reports say of single events: `told` is what became of each in the end."""
+    ignored = tuple(sorted(p for p, result in told.items() if result == "ignored"))
+    rejected = {p: result for p, result in sorted(told.items()) if result in REJECTIONS}
+    taken = sum(1 for results in naming.results.values() for result in results if result in USED)
+    return Named(hop, ignored, rejected, None if naming.unnamed else taken)
 
 
 def _said(a: Record) -> dict[int, int]:

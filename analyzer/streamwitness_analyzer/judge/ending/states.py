@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
+from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 from streamwitness_analyzer.judge.path import Path
@@ -24,6 +25,8 @@ _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
 _OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
 """Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
+_OWN_STOPS: Final = ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised")
+"""Ends of a client's point that come before what its peer did to it, the first that any of them tells."""
 _TO_THE_END: Final = ("eof", "stopped_at_terminal")
 """Ends of a reader that read all that there was for it."""
 _INGRESS: Final = {
@@ -52,18 +55,24 @@ def ingress_state(path: Path) -> str:
     if leg is None or leg.closing is None:
         return "none"
     state, egress = _upstream(leg), egress_state(path)
-    if state != "complete" and _another_answered(path):
-        return "none"
-    related = hop is not None and (hop.status != "unproven" or hop.reason in OWN_ENDS)
-    related = related or (hop is not None and hop.reason == IN_PASSING and egress in _ITS_OWN_FAILURES)
-    made_up = hop is not None and hop.status == "faulty"
-    if egress == "misframed" and _every_upstream_seen(path):
-        return state  # whatever the answer was made of, none of it came in so
-    if state == "complete" and egress not in ("complete", "none") and not (related or _begins_as(path, leg)):
-        return "none"  # it may be a side call's, and clears nobody
-    let_go = state == "stopped" and related  # and finished by itself, as it may
-    doubtful = state != "complete" and egress == "complete" and not (made_up or let_go)
-    return "none" if doubtful else state
+    complete, fed = state == "complete", _is_fed_by(hop, egress)
+    made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
+    lines: tuple[tuple[bool, str], ...] = (
+        (not complete and _another_answered(path), "none"),
+        (egress == "misframed" and _every_upstream_seen(path), state),  # none of what it is made of came in so
+        # it may be a side call's, and clears nobody
+        (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), "none"),
+        (not complete and egress == "complete" and not (made_up or let_go), "none"),
+    )
+    return next((word for fits, word in lines if fits), state)
+
+
+def _is_fed_by(hop: Hop | None, egress: str) -> bool:
+    """Whether the answer is made of the leg, as far as the hop between them says, however much of it was sent."""
+    if hop is None:
+        return False
+    known = hop.status != "unproven" or hop.reason in OWN_ENDS
+    return known or (hop.reason == IN_PASSING and egress in _ITS_OWN_FAILURES)
 
 
 def _begins_as(path: Path, leg: Record) -> bool:
@@ -153,23 +162,26 @@ def client_state(path: Path, *, settled: bool) -> str:
     """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
     wire, parsed, applied = (path.record(point) for point in _CLIENT)
     held = [record for record in (wire, parsed, applied) if record is not None and record.closing is not None]
-    if held and all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
-        return "none"
     if not held:
         announced = path.exchange.expected & set(_CLIENT)
         return "none" if not announced else "missing" if settled else "waiting"
-    if any(map(_failed, held)):
+    if all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
+        return "none"
+    if any(_failed(record) for record in held):
         return "error"
-    if _whole(path, wire, parsed):
-        return "complete"
+    return "complete" if _whole(path, wire, parsed) else _early(path, wire, parsed, applied, settled=settled)
+
+
+def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Record | None, *, settled: bool) -> str:
+    """How an answer ended at the client that was not complete there."""
     arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
-    if stop == "eof" and (wire is None or wire.closing is None):
-        return _early_behind(path, settled=settled)
-    if stop != "eof" or wire is None:
+    if stop != "eof":
         return stop
+    if wire is None or wire.closing is None:
+        return _early_behind(path, settled=settled)
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
@@ -227,22 +239,23 @@ def _had_the_end(path: Path, record: Record) -> bool:
 
 
 def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, arrived: bool) -> str:
+    """Who stopped first, in the client's words: the first line that fits. `arrived`: all of the answer came."""
     told = (("wire", wire), ("parsed", parsed), ("applied", applied))
-    ends = {name: r.end for name, r in told if r is not None and (r.end == "raised" or not _unsure(r))}
-    if wire is not None and wire.end in _OF_THE_BODY and not arrived and "wire" in ends:
-        return _CLIENT_STATE[wire.end]
-    if ends.get("parsed") in _BROKEN and not ends.get("wire") and not arrived:
-        return _CLIENT_STATE[str(ends["parsed"])]
-    if ends.get("parsed") == "raised":  # first: `applied` ends as the stream that it reads
-        return "parser" if ends.get("wire") else "parser_unseen"  # an error or a broken body makes it raise, too
-    if ends.get("applied") == "raised":
-        return "reducer" if ends.get("wire") or ends.get("parsed") else "reducer_unseen"
-    known = [end for end in (ends.get("wire"), ends.get("parsed"), ends.get("applied")) if end is not None]
-    for end in ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised"):
-        if end in known:
-            return _CLIENT_STATE[end]
-    readers = [end for end in (ends.get("wire"), ends.get("parsed")) if end is not None]
-    return "complete" if arrived else _CLIENT_STATE[readers[0]] if readers else "none"  # `applied` knows no early end
+    ends = {name: r.end for name, r in told if r is not None and r.end and (r.end == "raised" or not _unsure(r))}
+    readers = [ends[name] for name in ("wire", "parsed") if name in ends]
+    own = next((end for end in _OWN_STOPS if end in ends.values()), None)
+    lines: tuple[tuple[bool, str | None], ...] = (
+        (not arrived and ends.get("wire") in _OF_THE_BODY, ends.get("wire")),
+        (not arrived and "wire" not in ends and ends.get("parsed") in _BROKEN, ends.get("parsed")),
+        # first: `applied` ends as the stream that it reads; an error or a broken body makes a parser raise, too
+        (ends.get("parsed") == "raised", "parser" if "wire" in ends else "parser_unseen"),
+        (ends.get("applied") == "raised", "reducer" if readers else "reducer_unseen"),
+        (own is not None, own),
+        (arrived, "complete"),
+        (bool(readers), readers[0] if readers else None),  # `applied` knows no early end
+    )
+    word = next((word for fits, word in lines if fits), None) or "none"
+    return _CLIENT_STATE.get(word, word)
 
 
 def finish(main: Path | None) -> str | None:
