@@ -208,7 +208,9 @@ def _streams_arguments(parser: ArgumentParser) -> None:
         group.add_argument(f"--{name}", metavar="WORDS", help=f"of: {', '.join(words)} (several: commas)")
     group.add_argument("--client", metavar="NAME", help="read by this client library")
     _time(group.add_argument, "--since", "first seen after this")
-    parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help=f"rows to list (default {DEFAULT_LIMIT})")
+    parser.add_argument(
+        "--limit", metavar="N", type=int, default=DEFAULT_LIMIT, help=f"rows to list (default {DEFAULT_LIMIT})"
+    )
     parser.add_argument("--cursor", metavar="TEXT", help="go on after this page (`next` of --json)")
 
 
