@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final
 
+from streamwitness.blocks import Block
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
 from streamwitness_analyzer.judge.testimony.parts import MISREAD, may_go_on_behind_terminal, misframed
 from streamwitness_analyzer.judge.testimony.records import Exchange, Record
@@ -28,8 +29,7 @@ from .recut import same_content
 
 _MORE: Final = "more left than was read, and lost rows hide what"
 _SHARED: Final = "several upstream attempts share the answer"
-_all_of_it: Final = attrgetter("totals", "total_parts", "payload_s", "payload_o")
-"""What a closing block says of every event, whether it is judged or not."""
+_counted: Final = itemgetter("events", "content", "malformed")
 
 
 @dataclass(slots=True)
@@ -171,7 +171,12 @@ def _as_it_came(leg: Record, egress: Record) -> bool:
     if not (leg.closed and egress.closed):
         return False
     read, sent = leg.blocks[-1], egress.blocks[-1]
-    return read.payload_o is not None and _all_of_it(read) == _all_of_it(sent)
+    return read.payload_o is not None and _said(read) == _said(sent)
+
+
+def _said(block: Block) -> tuple[object, ...]:
+    """What a closing block says of all events, whether they are judged or not, and however many reads they came in."""
+    return (*_counted(block.totals), block.total_parts, block.payload_s, block.payload_o)
 
 
 def _has_more(legs: Sequence[Record], egress: Record) -> bool:
