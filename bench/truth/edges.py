@@ -242,6 +242,24 @@ def _one_behind_the_other(one: Scene) -> None:
     one.notes = _SEVERAL | _UNPROVABLE
 
 
+# --------------------------------------------------------------------------- what the source gives away
+
+
+def _hole(one: Scene) -> None:
+    """The provider leaves a text out, and its own numbers and its whole text tell."""
+    one.provider = "openai_responses"
+    whole = _said(one, 12)
+    at = one.rng.choice(_pieces_of(whole)[1:-1])
+    one.answer = _without(whole, at)
+    one.deeds.append(Deed("source", "hole", (at,)))
+    one.leg(one.answer)
+    one.send(one.answer)
+
+
+def _pieces_of(events: Sequence[Event]) -> list[int]:
+    return [i for i, event in enumerate(events) if event.name == "response.output_text.delta"]
+
+
 # --------------------------------------------------------------------------- calls
 
 
@@ -295,7 +313,7 @@ def _wrong_call(one: Scene) -> None:
 _MAKERS: Final = (
     _other_words, _loses_and_makes_up, _finished_and_left, _another_finish, _finish_twice, _lets_go, _every_other,
     _sifts, _filters_within, _doubles_beside_a_filter, _keeps_a_piece, _keeps_a_run, _invents_beside, _loses_beside,
-    _one_behind_the_other, _changes_a_piece, _call_anew, _other_turns,
+    _one_behind_the_other, _hole, _changes_a_piece, _call_anew, _other_turns,
     _wrong_call,
 )  # fmt: skip
 

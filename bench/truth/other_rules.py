@@ -35,6 +35,7 @@ CLIENT: Final = (
 SOURCE: Final = (
     Mutation("7.1 by itself: what one record proves alone", {"attribute.Fault.by_itself": said(False)}, ("gateways",)),
     Mutation("7.3 source: what its stream gives away", {"source.source_faults": never([])}, ("mends_an_event",)),
+    Mutation("7.3 source: what its numbers and its whole text tell", {"source._told": never(())}, ("hole",)),
 )
 
 TIMES: Final = (
