@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final
 
 from . import situations
+from .blends import blends
 from .bodies import FRAMING, Style
 from .edits import deed_of
 from .faults import KEPT, SEVERED, STUCK, Fault, printed
@@ -69,7 +70,7 @@ def matrix(seed: int = 0) -> list[Scenario]:
 @cache
 def _matrix(seed: int) -> dict[str, Scenario]:
     """Its streams by their names."""
-    scenarios = [*healthy(), *faulty(), *pairs(seed)]
+    scenarios = [*healthy(), *faulty(), *pairs(seed), *blends(_styles)]
     return {scenario.name: scenario for scenario in scenarios if possible(scenario)}
 
 
@@ -125,9 +126,10 @@ def is_healthy(scenario: Scenario) -> bool:
 def reduced(seed: int = 0) -> list[Scenario]:
     """At most `REDUCED` streams with every fault, provider, gateway, client, stop and defect among them.
 
-    But none with a process of its own, which takes long to start.
+    But none with a process of its own, which takes long to start, and none that was blended.
     """
-    pool = [scenario for scenario in matrix(seed) if not scenario.process]
+    rows = filter(possible, [*healthy(), *faulty(), *pairs(seed)])
+    pool = [scenario for scenario in dict.fromkeys(rows) if not scenario.process]
     random.Random(seed).shuffle(pool)
     tries = [(scenario, features(scenario)) for scenario in pool]
     missing = set().union(*(tried for _, tried in tries))

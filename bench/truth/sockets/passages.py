@@ -13,6 +13,7 @@ from streamwitness.semconv import COMPONENTS
 from . import relay
 from .readers import tokens
 from .scenario import Notebook
+from .works import terminator
 
 
 def passages(notes: Notebook) -> tuple[Passage, ...]:
@@ -20,6 +21,8 @@ def passages(notes: Notebook) -> tuple[Passage, ...]:
     if notes.scenario.severed:
         notes.came("transport", notes.sent)
         notes.stopped.add("gateway")
+    if "gateway.cut_and_terminate" in notes.ends and "gateway" not in notes.stopped:
+        notes.went("gateway", tokens(notes.scenario.out, terminator(notes.scenario.out)))  # it looks like the real one
     if _taken_back(notes):
         notes.notes.add("undone")
     if notes.scenario.stamp and _by_number_alone(notes):

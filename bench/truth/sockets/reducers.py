@@ -37,6 +37,7 @@ class Reducer:
         self._came: list[tuple[str, frozenset[str]]] = []
         self._went: list[str] = []
         self._applied: set[str] = set()
+        self._refused: set[str] = set()
         self._given: Texts = {}
         self._right = False
         """The text that is shown is known to be the one that was given, and there is nothing else."""
@@ -80,7 +81,7 @@ class Reducer:
         odd = {name for name, times in Counter(self._went).items() if times > 1}
         if [name for name in self._went if name in self._applied] != [n for n, _ in self._came if n in self._applied]:
             odd |= self._applied
-        due = odd | {name for name, kinds in self._came if kinds & used}
+        due = odd | self._refused | {name for name, kinds in self._came if kinds & used}
         self._notes.came("reducer", [name for name, _ in self._came if name in due])
         went = [name for name in self._went if name in due or name not in self._applied]
         self._notes.went("reducer", went)
@@ -128,6 +129,7 @@ class Reducer:
         self._notes.did(Deed("reducer", "partial" if how == "partial" else "refuse", (position,)))
         if self._answer is None:
             return
+        self._refused.add(f"event {position}")
         if how == "partial":
             self._went.append(f"a part of event {position}")
             self._answer.report(event, "partial", parts=())

@@ -56,12 +56,12 @@ def otherwise_read(provider: str) -> Iterator[Scenario]:
 def otherwise_read_and_broken(provider: str) -> Iterator[Scenario]:
     """The same, and something is lost, or more than was sent."""
     for client in more_clients(provider):
-        for fault in filter(lambda fault: fault.how in SIMPLE and _survives(client, fault), faults()):
+        for fault in filter(lambda fault: fault.how in SIMPLE and survives(client, fault), faults()):
             yield Scenario(provider, client=client, faults=(fault,))
             yield Scenario(provider, "long:60", "reprint", client, (fault,))
 
 
-def _survives(client: str, fault: Fault) -> bool:
+def survives(client: str, fault: Fault) -> bool:
     """Whether this client takes it; aiohttp throws away what it has when a connection breaks, helpers want order."""
     breaks = ("break", "reset", "raise")
     if client == "aiohttp":

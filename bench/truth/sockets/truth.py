@@ -71,6 +71,7 @@ def ended(notes: Notebook) -> Ended:
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
     seen = notes.scenario.setup == "both" or not notes.scenario.faults
+    seen = seen and not (notes.before.get("gateway") and not notes.after.get("gateway"))  # it may be another answer
     return replace(real, ending=real.ending | either, seen=seen) if real.ending else real
 
 
@@ -171,8 +172,9 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
     (lambda its: bool(its.source) and not its.whole("gateway") and not its.network, _by_source),
     # the source had failed before the network ended the body in order: its error is what is missing
     (lambda its: its.failed("gateway") and its.source == "upstream_error" and its.did(*_CLEAN), _by_source),
-    (lambda its: its.network or its.whole("gateway"), _by_network),
+    (lambda its: its.network, _by_network),
     (lambda its: its.did("gateway.raise", "gateway.error"), _by("gateway_error", "gateway")),
+    (lambda its: its.whole("gateway"), _by_network),
     (lambda its: its.whole("source") or its.any, _by("gateway_truncated", "gateway")),
     (lambda its: True, _by_source),
 )
@@ -180,9 +182,10 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
 
 
 def _finished(notes: Notebook) -> bool:
-    """Whether all that the source lacks is its terminator, and what left the gateway needs none."""
-    told = {act.kind for event in _out(notes, "source") for act in acts_of(notes.scenario.provider, event.data)}
-    return "finish" in told and _whole(notes, "transport")
+    """Whether all that the source lacks is its terminator, and what left the gateway needs none; or it failed behind
+    its finish, and whether that was the end nobody can know."""
+    told = [act.kind for event in _out(notes, "source") for act in acts_of(notes.scenario.provider, event.data)]
+    return "finish" in told and (_whole(notes, "transport") or told[-1] == "error")
 
 
 def _whole(notes: Notebook, component: str) -> bool:

@@ -261,7 +261,7 @@ class Broken:
         """It sends no more by its own will, whatever it has read."""
         self.over = True
         self._notes.ends.add(f"gateway.{how}")
-        if not self._whole:
+        if not self._whole or how == "raise":  # whether it would still have sent what it had read nobody knows
             self._notes.stopped.add("gateway")
 
     def _had_the_end(self, event: Event) -> None:
@@ -270,7 +270,7 @@ class Broken:
         ending = ("terminal", "finish") if scenario.provider == "openai_responses" else ("terminal",)
         if any(act.kind in ending for act in acts_of(scenario.provider, event.data)):
             self._whole = True
-            if not scenario.stops:
+            if not scenario.stops and self.error is None:
                 self._notes.stopped.discard("gateway")
 
     def _did(self, act: str, *at: int) -> None:
