@@ -149,7 +149,8 @@ def altered(crossing: Crossing) -> Made:
     """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
     changes, leg = proper(crossing), crossing.leg
     marked = first_difference(leg, crossing.egress)
-    if marked is None and not (crossing.peer and all_slots(leg)):
+    told = crossing.peer and all_slots(leg) and slots_of(leg) and slots_of(crossing.egress)
+    if marked is None and not told:
         return Made(unproven(NO_DIGEST))
     spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
     span = (min(low for low, _ in spans), max(high for _, high in spans))

@@ -1,0 +1,76 @@
+"""What excuses a gateway, as an ordered table: the first rule that answers decides (docs/design.md §7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from bench.truth.build import LEG, Event, How, answer
+from streamwitness.semconv import EDITED, MALFORMED, PENDING_BYTES, PROVIDER_NAME, TEXT, UNKNOWN_PROVIDER
+from streamwitness_analyzer.judge.gateway import excuses
+from streamwitness_analyzer.judge.gateway.crossing import Crossing, Made
+from streamwitness_analyzer.judge.gateway.excuses import RULES, judge_leg
+from streamwitness_analyzer.judge.testimony.records import Record, collect
+
+ANSWER = answer(range(1, 13))
+LOST = [*ANSWER[:5], *ANSWER[6:]]
+ADDED = [*ANSWER[:5], Event(900), *ANSWER[5:]]
+
+
+def record(how: How, events: Sequence[Event]) -> Record:
+    """What a point told."""
+    return collect(how.blocks(events)).records[0]
+
+
+def crossing(
+    sent: Sequence[Event],
+    *,
+    read: Sequence[Event] = ANSWER,
+    told: tuple[tuple[str, object], ...] = (),
+    ends: tuple[str, str] = ("eof", "eof"),
+    level: str = "digests",
+) -> Crossing:
+    """A gateway that read an answer and sent these events; `told` at both points."""
+    leg = record(How("ingress", leg=0, end=ends[0], extra=told, level=level), read)
+    return Crossing(leg, record(How("egress", legs=(LEG,), end=ends[1], extra=told, level=level), sent), only=True)
+
+
+def first(one: Crossing) -> str:
+    """The rule that answers first; "" where none does."""
+    return next((rule.__name__ for rule in RULES if rule(one) is not None), "")
+
+
+def test_what_nothing_excuses_is_a_fault_as_it_stands() -> None:
+    """A lost event of an answer that else came through as it was."""
+    assert first(crossing(LOST)) == ""
+    assert [(c.kind, c.count) for c in judge_leg(crossing(LOST)).hop.changes] == [("gap", 1)]
+
+
+@pytest.mark.parametrize(
+    ("one", "rule", "status"),
+    [
+        (crossing(ANSWER, level="rows"), "without_digests", "unproven"),
+        (crossing(ANSWER), "no_difference", "intact"),
+        (crossing(ANSWER[:6], ends=("cancelled", "shutdown")), "ended_in_passing", "unproven"),
+        (crossing(answer(range(500, 512))), "of_something_else", "unproven"),
+        (crossing([*ANSWER[:5], Event(0, TEXT | MALFORMED, result="malformed"), *ANSWER[6:]]), "", "faulty"),
+        (crossing(ADDED, told=((PENDING_BYTES, 40),)), "read_by_lines", "unproven"),
+        (crossing(LOST, told=((EDITED, ["filter"]),)), "filtered", "intact"),
+        (crossing(ADDED, told=((EDITED, ["rewrite"]),)), "rewritten", "unproven"),
+        (crossing(ADDED, told=((PROVIDER_NAME, UNKNOWN_PROVIDER),)), "unknown_format", "unproven"),
+        (crossing([*LOST[:8], Event(900), *LOST[8:]]), "cut_otherwise", "unproven"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_rule_answers_for_what_it_excuses(one: Crossing, rule: str, status: str) -> None:
+    """And for what it does not, a later one does."""
+    assert (first(one), judge_leg(one).hop.status) == (rule, status)
+
+
+def test_a_rule_that_was_asked_first_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order is the rule: what digests cannot tell is said before what they seem to."""
+    assert RULES[0] is excuses.without_digests
+    nothing = Made(excuses.unproven("asked first"))
+    monkeypatch.setattr(excuses, "RULES", (lambda _: nothing, *RULES))
+    assert judge_leg(crossing(LOST)).hop.reason == "asked first"

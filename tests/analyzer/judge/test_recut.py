@@ -1,0 +1,88 @@
+"""The same content in other events: a gateway may merge and split, and only the whole of a slot compares (§7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from bench.truth.build import FINISHED, LEG, Event, How, answer
+from streamwitness.semconv import FINISH, TERMINAL
+from streamwitness_analyzer.judge.gateway.crossing import Crossing
+from streamwitness_analyzer.judge.gateway.excuses import judge_leg
+from streamwitness_analyzer.judge.gateway.recut import CHANGED_TURNS, NO_DIGEST, altered, changed_turns, same_content
+from streamwitness_analyzer.judge.testimony.records import Record, collect
+
+ANSWER = answer(range(1, 13))
+JOINED = [ANSWER[0], *(Event(100 + i) for i in range(6)), *ANSWER[-2:]]
+"""Two events each as one."""
+ALL, OTHER = ("0/text/0 aaaaaaaa 36",), ("0/text/0 bbbbbbbb 36",)
+CALLS = ("0/text/0 aaaaaaaa 18", "0/tool/0 bbbbbbbb 18")
+
+
+def record(how: How, events: Sequence[Event]) -> Record:
+    """What a point told."""
+    return collect(how.blocks(events)).records[0]
+
+
+def crossing(
+    sent: Sequence[Event],
+    slots: tuple[tuple[str, ...], tuple[str, ...]] = (ALL, ALL),
+    end: str = "eof",
+    read: Sequence[Event] = ANSWER,
+) -> Crossing:
+    """A gateway that read the answer and sent these events."""
+    leg = record(How("ingress", leg=0, end=end, slots=slots[0]), read)
+    return Crossing(leg, record(How("egress", legs=(LEG,), slots=slots[1]), sent), only=True)
+
+
+def test_joined_events_of_the_same_content_are_intact() -> None:
+    """Not one event is the same, and nothing was lost."""
+    made = same_content(crossing(JOINED))
+    assert made is not None
+    assert (made.hop.status, made.recut) == ("intact", True)
+
+
+def test_joined_events_of_other_content_are_altered_and_never_counted() -> None:
+    """The digest of the whole tells that something is another, not how many events."""
+    (change,) = judge_leg(crossing([*ANSWER[:7], *JOINED[4:]], (ALL, OTHER))).hop.changes
+    assert (change.kind, change.exact, change.proof.case) == ("altered", False, "by_content")
+
+
+def test_without_a_digest_of_the_whole_another_cut_proves_nothing() -> None:
+    """What seems lost may stand in an event that joins it to another."""
+    for slots in ((), ()), (ALL, ()), ((), ALL):
+        assert altered(crossing(JOINED, slots)).hop.reason == NO_DIGEST
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        (JOINED[:-2] + JOINED[-1:], "gap"),
+        ([*JOINED[:-1], Event(FINISHED + 1, FINISH), Event(parts=TERMINAL)], ""),
+    ],
+    ids=["a finish is gone", "one more than was read"],
+)
+def test_how_the_same_content_ended_is_asked_all_the_same(sent: list[Event], kind: str) -> None:
+    """A lost finish is a loss; one too many is explained by no other cut, and by nothing that is known."""
+    made = same_content(crossing(sent))
+    assert made is not None
+    assert [change.kind for change in made.hop.changes] == ([kind] if kind else [])
+    assert made.hop.status == ("faulty" if kind else "unproven")
+
+
+def test_a_terminator_before_other_content_ends_the_answer_for_whoever_stops_there() -> None:
+    """All of it left, and nobody reads the rest."""
+    early = [*ANSWER[:6], ANSWER[-1], *ANSWER[6:-1]]
+    made = same_content(crossing(early))
+    assert made is not None
+    assert made.hop.status != "intact"
+
+
+def test_several_things_that_change_turns_are_in_order_each_by_itself() -> None:
+    """Nobody is accused, and it is not intact."""
+    turned = [*ANSWER[:3], ANSWER[4], ANSWER[3], *ANSWER[5:]]
+    made = same_content(crossing(turned, (CALLS, CALLS)))
+    assert made is not None
+    assert (made.hop.status, made.hop.reason) == ("unproven", CHANGED_TURNS)
+    assert not changed_turns(crossing(JOINED, (CALLS, CALLS)))
