@@ -8,8 +8,11 @@ from typing import Final
 import pytest
 
 from bench.truth.build import Event, answer, handed_on, path, used
+from bench.truth.streams import trial
 from streamwitness.blocks import Block
 from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.judge.gateway import upstream
+from streamwitness_analyzer.judge.testimony.records import Record
 from tests.analyzer.judge.work import lines
 
 BLOCKS: Final = 6
@@ -75,3 +78,18 @@ def test_a_healthy_stream_is_judged_without_a_look_at_its_single_events() -> Non
     """Four times the events in as many blocks cost the same: closing blocks are compared, and no row is opened."""
     few, many = (_work(_stream(WORDS["all different"](BLOCKS * rows), rows)) for rows in (ROWS, TIMES * ROWS))
     assert many <= SLACK * few
+
+
+def test_what_went_out_byte_for_byte_as_it_came_owes_no_further_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of streams of the model, faulty ones among them, the verdict is the same where everything is looked at."""
+    streams = [trial(seed).blocks for seed in range(160)]
+    short, is_taken = [judge(blocks, settled=True) for blocks in streams], upstream._as_it_came
+    taken: list[bool] = []
+
+    def never(leg: Record, egress: Record) -> bool:
+        taken.append(is_taken(leg, egress))
+        return False
+
+    monkeypatch.setattr(upstream, "_as_it_came", never)
+    assert [judge(blocks, settled=True) for blocks in streams] == short
+    assert sum(taken) > 30
