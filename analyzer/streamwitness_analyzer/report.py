@@ -20,6 +20,8 @@ _STATE: Final = {
     "corrected": "final, corrected",
     "failed": "not final",
 }
+_IN_FULL: Final = 6
+"""Findings that are told with their evidence; of more, people read what and where."""
 _A_SILENCE_MS: Final = 100
 """A shorter one is none that people would speak of."""
 _MARGIN: Final = " " * 10
@@ -107,10 +109,15 @@ def _findings(findings: Sequence[Document], style: Style) -> Iterator[str]:
     if len(findings) < 2:
         return
     yield style.dress("Findings", "bold")
-    for number, finding in enumerate(findings, start=1):
-        said = ", ".join(word for word in (finding.get("short"), confidence_word(finding["confidence"])) if word)
-        yield from style.wrap(f"{said}: {finding['sentence']}", f" {number}  ", "    ")
+    for number, finding in enumerate(findings[:_IN_FULL], start=1):
+        yield from style.wrap(f"{_in_short(finding)}: {finding['sentence']}", f" {number}  ", "    ")
         yield from _evidence(finding["evidence"] | {"decided": _decided(finding)}, "    ", style)
+    if more := "; ".join(map(_in_short, findings[_IN_FULL:])):
+        yield from style.wrap(f"and {more}", " …  ", "    ")
+
+
+def _in_short(finding: Document) -> str:
+    return ", ".join(word for word in (finding.get("short"), confidence_word(finding["confidence"])) if word)
 
 
 def _why(document: Document, style: Style) -> Iterator[str]:

@@ -122,6 +122,16 @@ def test_an_ending_as_headline_says_how_sure_it_is(by: str | None, headline: str
     assert first == f"{headline}   {sure}"
 
 
+def test_of_very_many_findings_some_are_told_with_their_evidence() -> None:
+    """The others by what and where: a report is read to its end."""
+    found = [finding("gap", "certain", f"GATEWAY lost event {n}", f"Event {n} never left.") for n in range(8)]
+    lines = render(document(findings=found), Style()).splitlines()
+    assert [line for line in lines if line.startswith(" 6 ")] == [
+        " 6  GATEWAY lost event 5, proven: Event 5 never left."
+    ]
+    assert " …  and GATEWAY lost event 6, proven; GATEWAY lost event 7, proven" in lines
+
+
 def test_a_healthy_stream() -> None:
     """Says so, with what remains unknown."""
     healthy = document(

@@ -130,3 +130,10 @@ def test_an_end_that_was_made_up_is_marked_as_a_whole() -> None:
     broken = How("ingress", leg=0, end="reset", complete=False)
     sent = [*WORDS[:5], *WORDS[-2:]]
     assert drawn(path(WORDS[:5], sent, sent, ingress=broken))["egress"] == "ooooo++"
+
+
+def test_a_terminator_behind_a_lost_end_is_not_said_to_be_there() -> None:
+    """Nobody kept it back by design: it never left."""
+    sent = WORDS[:5]
+    cells = drawn(path(WORDS, sent, sent))
+    assert (set(cells["egress"][5:]) <= {"x", "u"}, cells["egress"].count("F")) == (True, 0)

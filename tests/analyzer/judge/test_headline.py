@@ -9,7 +9,7 @@ import pytest
 
 from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, usual
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, TERMINAL
+from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge import judge
 
 WORDS = answer(range(1, 13))
@@ -125,3 +125,13 @@ def test_an_event_without_output_is_told_as_what_it_is(at: int, which: str) -> N
     """Between gateway and client every event is due, and one without text lacks no text."""
     got = without(WORDS, at % len(WORDS))
     assert f"1 event{which}" in verdict(path(None, WORDS, got))["findings"][0]["sentence"]
+
+
+def test_a_gateway_that_ends_with_a_finish_and_no_terminator_did_not_end_without_one() -> None:
+    """It let go of its upstream; nothing says that the provider wanted the answer short."""
+    ingress = How("ingress", leg=0, end="cancelled", complete=False)
+    sent = [*WORDS[:6], WORDS[-2]]
+    egress = How("egress", legs=(LEG,), complete=False, extra=((FINISH_REASONS_ATTRIBUTE, ["length"]),))
+    found = verdict(path(WORDS[:9], sent, None, ingress=ingress, egress=egress))
+    assert found["why"]["missing"] == "gateway out sent 7 events, with a finish, and no terminator"
+    assert [note["kind"] for note in found["notes"]] == []

@@ -236,20 +236,16 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         quiet, lost = _quiet(step), _told(step, "before") if not _unsure(path, step) else _named_lost(step)
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         due = step.peer and step.hop.reason not in words.LEFT_OPEN
+        cut = step.hop.status == "faulty" and any(c > reach and p not in quiet for p, c in open_columns)
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            never_due = not due or not step.after.closed or _not_taken_up(step, position in quiet)
+            never_due = not due or not step.after.closed or (cut and position in quiet)
             unread = column > reach and not told and never_due
             row[column] = _absent(unread, position in quiet, position not in lost, step.after.closed)
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
             row[at] = letter
-
-
-def _not_taken_up(step: Step, quiet: bool) -> bool:
-    """Whether the application has nothing to do with an event because it took up none of those before it."""
-    return quiet and step.after.point == "applied" and step.hop.status == "faulty"
 
 
 def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:

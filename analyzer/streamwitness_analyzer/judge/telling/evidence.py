@@ -90,7 +90,7 @@ def _swallowed(sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
 def _missing(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> str:
     saw, (first, last) = SAW[missing.point], sequence
     told = f"; {change.note}" if change.note else ""
-    if change.proof.case == "envelope":
+    if change.proof.case == "envelope" and change.kind == "gap":
         what = f"{saw} {'fewer finishes' if missing.part('finish') else 'no finish'}"
     elif change.kind == "tail":
         what = f"{saw} nothing from event {first} on" if first else f"{saw} nothing"

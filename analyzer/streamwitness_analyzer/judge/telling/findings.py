@@ -62,7 +62,7 @@ class Finding:
             return change.kind
         if change.kind == "gap" and change.note:
             return words.SWALLOWED
-        return words.MADE_UP if change.kind == "fabricated" else change.kind
+        return {"fabricated": words.MADE_UP, "altered": words.OTHER_FINISH}.get(change.kind, change.kind)
 
     @property
     def short(self) -> str:

@@ -224,7 +224,8 @@ def _sent(egress: Record) -> str:
     end = words.GATEWAY_ENDS.get(egress.end or "")
     if end is None and egress.part("error"):
         end = "the last of them an error of its own"
-    end = end or ("with a finish" if egress.complete else "then ended without a finish")
+    finish = "with a finish, and no terminator" if egress.part("finish") else "then ended without a finish"
+    end = end or ("with a finish" if egress.complete else finish)
     return f"{words.label(egress.point)} sent {words.events(egress.events)}, {end}"
 
 
@@ -237,7 +238,7 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
     if main is not None:
         notes += _stopped(main)
         reason = finish(main)
-        if reason in _SHORT:
+        if reason in _SHORT and any(record.complete for record in main.records):
             notes.append(_note("short_by_design", 1, reason))
         if _unterminated(main):
             notes.append(_note("no_terminator", 1))

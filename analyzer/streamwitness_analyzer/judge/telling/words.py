@@ -42,8 +42,10 @@ VERBS: Final = {
 
 SWALLOWED: Final = "swallowed"
 MADE_UP: Final = "made up"
+OTHER_FINISH: Final = "other finish"
 SPECIAL: Final = {
     SWALLOWED: ("swallowed an error", "The error that {had} never {came}: the answer ends as if there had been none."),
+    OTHER_FINISH: ("changed why the answer ended", "The reason to finish that {came} is not the one that {had}."),
     MADE_UP: ("made up the end of the answer", "The answer ends with {count} that {came}, and that {never_had}."),
 }
 """What some findings are told as in place of their kind → what was done, and the sentence."""
@@ -194,7 +196,7 @@ NOTES: Final = {
     "holes": "{count} missing in the provider's own numbering; hops that edit leave such holes, too.",
     "odd_text": "{count} with the provider's own whole text, which is not what the pieces before add up to; filters"
     " and many imitations do that, too.",
-    "odd_order": "{count} stood where the provider's own format does not have them; by itself that costs no output.",
+    "odd_order": "{count} stood where the provider's own format does not have {it}; by itself that costs no output.",
     "noise": "{count} held something else than the provider's format, and nothing that began as an event of it.",
     "recut": "The gateway cut the same content into other events.",
     "other_finish": "The gateway told another reason to finish than it had read: {detail}.",
