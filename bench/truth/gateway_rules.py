@@ -120,4 +120,9 @@ GATEWAY: Final = (
              ("cut by limits", "10 %", "30 %")),
     Mutation("7.2 verbatim: numbers within the events", {"verbatim.Verbatim.numbered": said(False)}, ("numbered",)),
     Mutation("7.2 verbatim: and their size", {"verbatim._size_of_stamp": never(0)}, ("numbered",)),
+    Mutation("7.2 verbatim: rows that are not held", {"verbatim.Verbatim.held": said(True)}, ("another_finish",),
+             ("30 %", "cut by limits")),
+    Mutation("7.2 gateway: what stands in both may be another attempt's", {"legs._stands_in_it": never(False)},
+             ("attempts", "went_over")),
+    Mutation("7.2 declared: left out here and doubled there", {"declared._may_be_both": never(False)}, ("declared",)),
 )  # fmt: skip

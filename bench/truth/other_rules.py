@@ -11,6 +11,7 @@ _LOSSY: Final = ("10 %", "30 %", "30 % in bursts", "cut by limits", "closing blo
 CLIENT: Final = (
     Mutation("7.2 lenient: bytes that not every reader takes", {"lenient.but_for_odd_bytes": first(0)},
              ("odd_bytes",)),
+    Mutation("7.2 lenient: changes that touch such an event", {"lenient._touches": never(False)}, ("odd_bytes",)),
     Mutation("7.2 lenient: a call without arguments is implied", {"lenient.implied": never(False)}, ("implied",)),
     Mutation("7.1 by name: kinds of output in turns of their own", {"apart.kinds_of": never(None)},
              ("kinds_apart",)),

@@ -30,6 +30,33 @@ def few_words(rng: Random, name: str) -> Trial:
     return _hop(rng, name, sent, rng.randint(1, 3), _OWN)
 
 
+def stops_soon(rng: Random, name: str) -> Trial:
+    """An event is lost, and the client stops a few events behind it, all of them new."""
+    sent = answer(range(1000, 1000 + rng.randint(12, 40)))
+    at = rng.randint(2, len(sent) - 6)
+    return _stopped(rng, name, sent, at, at + 4)
+
+
+def stops_late(rng: Random, name: str) -> Trial:
+    """The same long behind it, and of a few words in no order, none of which stands once."""
+    sent = answer(rng.choices(range(1000, 1006), k=rng.randint(50, 70)))
+    at = rng.randint(2, 10)
+    return _stopped(rng, name, sent, at, at + rng.randint(25, 35))
+
+
+def _stopped(rng: Random, name: str, sent: list[Event], at: int, stop: int) -> Trial:
+    came = [event for i, event in enumerate(sent[:stop]) if i != at]
+    blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent)))
+    blocks += How("wire", end="cancelled", expected=("egress",)).blocks(came, random_cuts(rng, len(came)))
+    passage = Passage(
+        "transport", in_bytes(sent), in_bytes(came), True, by_event=True, due=stop, lost=missed(sent, came)
+    )
+    return Trial(
+        name, "model", "pass-through", "model", (Deed("transport", "drop", (at,)),), (passage,),
+        Ended(frozenset(), None), blocks, frozenset(("egress", "wire")),
+    )  # fmt: skip
+
+
 _OWN: Final = ("cancelled", "timeout", "unknown")
 """Ends that a client makes by itself."""
 
@@ -161,6 +188,8 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "path": (whole, 6),
     "hop": (hop, 4),
     "few_words": (few_words, 1),
+    "stops_soon": (stops_soon, 1),
+    "stops_late": (stops_late, 1),
     "no_output": (no_output, 1),
     "every_byte": (every_byte, 1),
     "attempts": (attempts, 2),

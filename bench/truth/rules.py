@@ -97,6 +97,8 @@ HOP: Final = (
     Mutation("7.2 rule 5: bounds are bounds", {"lost_rows.bounds": exactly}, _HOPS),
     Mutation("7.2 rule 6: only what B went past was due", {"open_ends.anchor": lambda _: lambda a, _b: a.n}, _HOPS),
     Mutation("7.2 rule 6: what B went past was due", {"open_ends.anchor": never(0)}, _HOPS),
+    Mutation("7.2 rule 6: due up to what stands once", {"open_ends._unique_neighbours": never(0)}, ("stops_soon",)),
+    Mutation("7.2 rule 6: due up to a run that is no accident", {"open_ends._long_run": never(0)}, ("stops_late",)),
     Mutation("7.2 rule 6: what B has and A had not", {"open_ends._surplus": never([])}, ("few_words", "hop")),
     Mutation("7.2 rule 6: not by a run that may be an accident", {"open_ends._CHANCE": lambda _: 0.1},
              ("few_words",)),
