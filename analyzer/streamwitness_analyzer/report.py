@@ -113,7 +113,7 @@ def _findings(findings: Sequence[Document], style: Style) -> Iterator[str]:
         yield from style.wrap(f"{_in_short(finding)}: {finding['sentence']}", f" {number}  ", "    ")
         yield from _evidence(finding["evidence"] | {"decided": _decided(finding)}, "    ", style)
     if more := "; ".join(map(_in_short, findings[_IN_FULL:])):
-        yield from style.wrap(f"and {more}", " …  ", "    ")
+        yield from style.wrap(f"and {more}", f" {style.glyph('…')}  ", "    ")
 
 
 def _in_short(finding: Document) -> str:

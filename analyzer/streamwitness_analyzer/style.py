@@ -21,6 +21,7 @@ _GLYPHS: Final = {
     "~": ("≠", "*"),
     "…": ("…", "~"),
     "→": ("→", ">"),
+    "–": ("–", "-"),
 }
 """A cell of the verdict document → what stands in the picture, and where only ASCII can be shown."""
 

@@ -271,8 +271,9 @@ def test_colour_is_only_dress() -> None:
 
 def test_ascii_places_get_ascii() -> None:
     """A terminal without UTF-8 is not broken by our marks."""
-    text = render(document(), Style(ascii=True))
-    assert text.isascii()
+    found = [finding("gap", "certain", "GATEWAY lost events 3–5", "Events 3–5 never left.")] * 8
+    text = render(document(), Style(ascii=True)) + render(document(findings=found), Style(ascii=True))
+    assert text.isascii() and "events 3-5" in text
     assert " client parsed    14  ooooooooooooXo#" in text
 
 
