@@ -273,7 +273,8 @@ def test_ascii_places_get_ascii() -> None:
     """A terminal without UTF-8 is not broken by our marks."""
     found = [finding("gap", "certain", "GATEWAY lost events 3–5", "Events 3–5 never left.")] * 8
     text = render(document(), Style(ascii=True)) + render(document(findings=found), Style(ascii=True))
-    assert text.isascii() and "events 3-5" in text
+    assert text.isascii()
+    assert "events 3-5" in text
     assert " client parsed    14  ooooooooooooXo#" in text
 
 

@@ -64,10 +64,10 @@ def draw(path: Path) -> dict[str, str]:
         return {}
     if _nothing_is_odd(path, steps, records[0]):
         return _straight(records)
-    drawn = {record.recorder: alone(record) for record in records}
+    drawn: dict[str, str] = {}
     for run in _runs(path, steps, records) if steps else ():
         drawn |= _together(path, run)
-    return drawn
+    return drawn | {record.recorder: alone(record) for record in records if record.recorder not in drawn}
 
 
 def _together(path: Path, steps: Sequence[Step]) -> dict[str, str]:
