@@ -117,7 +117,7 @@ def _undecodable(record: Record, odd: Sequence[_Odd]) -> Change | None:
         return None
     places = [at for at, result, parts, _ in odd if result == "malformed" and not parts & ERROR]
     noise = record.told(UPSTREAM_NOISE)
-    count = len(places) - (noise if isinstance(noise, int) else 0)
+    count = len(places) - (max(0, noise) if isinstance(noise, int) else 0)
     if count <= 0 or (noise and not any(record.part(name) for name in _OF_THE_FORMAT)):
         return None
     return _change("malformed", count, record.every_row, (places[0], places[-1]), len(places), UNDECODABLE)

@@ -402,6 +402,13 @@ def test_noise_is_taken_off_what_cannot_be_read() -> None:
     assert verdict["findings"][0]["about"]
 
 
+def test_less_than_no_noise_is_none() -> None:
+    """A recorder that counts wrongly invents no event that cannot be read, and the judge goes on."""
+    events = [*answer(range(1, 12)), Event(70, TEXT, result="after_terminal")]
+    ingress = How("ingress", leg=0, extra=((UPSTREAM_NOISE, -3),))
+    assert told(judge(path(events, events, None, ingress=ingress), settled=True)) == []
+
+
 def test_what_follows_the_end_of_an_unknown_format_proves_nothing() -> None:
     """Where only the framing is known, every field is a word of the answer."""
     late = Event(70, TEXT, result="after_terminal")
