@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import log2
+from operator import itemgetter
 from typing import Final
 
 from streamwitness.blocks import Block
@@ -101,12 +103,20 @@ class Passage:
     """How many of those that are missing were sent once more: of what came then, or was lost again, it counts once."""
     due: int | None = None
     """Where its reader stopped: how many of `before` were due, up to the furthest that came out; None: not known."""
+    anew: bool = False
+    """Whether it cuts anew what it hands on: then pieces of one text that follow each other show as one."""
 
     @property
     def visible(self) -> bool:
         """Whether anything that was due came out otherwise than it went in."""
         due = self.before[: len(self.after)] if self.stopped else self.before
-        return self.after != due
+        return _texts(self.after) != _texts(due) if self.anew else self.after != due
+
+
+def _texts(tokens: Sequence[str]) -> list[tuple[str, str]]:
+    """What stands in each slot (`0/text`) until another one has its turn."""
+    turns = groupby((token.partition(":")[::2] for token in tokens), key=itemgetter(0))
+    return [(slot, "".join(text for _, text in pieces)) for slot, pieces in turns]
 
 
 @dataclass(frozen=True)

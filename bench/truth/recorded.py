@@ -19,7 +19,7 @@ from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Component, Point, 
 from streamwitness.testing import MemorySink
 
 from .harm import Course, anywhere, but_errors, harm, of_the_answer, that_says_something
-from .labels import Deed, Ended, Passage, Trial, known_to_feed
+from .labels import JOINING, Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS
 from .process import PACES_NS, Process, Timed, identity, stamped, told
 from .said import GATEWAYS, Events, spoken, told_by
@@ -67,7 +67,7 @@ def _recorded(
     setup = rng.choice(SETUPS)
     sink = MemorySink()
     _record(rng, course, sink, setup, stamp, same=gateway == "pass")
-    passages = _passages(course, stamp)
+    passages = _passages(course, stamp, anew=gateway in JOINING)
     notes = {
         sort,
         *(("undone",) if _undone(course) else ()),
@@ -179,7 +179,7 @@ def _content(course: Course, position: int) -> bool:
 # --------------------------------------------------------------------------- the truth
 
 
-def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
+def _passages(course: Course, stamp: Stamp, *, anew: bool) -> tuple[Passage, ...]:
     end, seen, out = course.end, course.seen, course.out
     stopped, broke = end.stopped, end.ends[1] in ("raised", "shutdown", "disconnected")
     numbers = {id(event): i for i, event in enumerate(e for e in seen["egress"] if not e.comment)}
@@ -194,7 +194,7 @@ def _passages(course: Course, stamp: Stamp) -> tuple[Passage, ...]:
     due = tuple(str(at) for at in range(len(seen["parsed"])) if _content(course, at) or at in reported)
     read = [event for event in _due(out, seen["wire"]) if not _is_error(out, event)]
     return (
-        Passage("gateway", tuple(told_by(out, course.honest)), tuple(told_by(out, seen["egress"])), broke),
+        Passage("gateway", tuple(told_by(out, course.honest)), tuple(told_by(out, seen["egress"])), broke, anew=anew),
         Passage("transport", came(seen["egress"]), came(seen["wire"]), stopped, by_event=True),
         Passage(
             "parser",
