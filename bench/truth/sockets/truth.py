@@ -70,9 +70,16 @@ def ended(notes: Notebook) -> Ended:
     either = {"completed"} if real.by == "source" and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
-    seen = notes.scenario.setup == "both" or not notes.scenario.faults
-    seen = seen and not (notes.before.get("gateway") and not notes.after.get("gateway"))  # it may be another answer
+    seen = _seen(notes)
     return replace(real, ending=real.ending | either, seen=seen) if real.ending else real
+
+
+def _seen(notes: Notebook) -> bool:
+    """Whether those who testify have seen how it ended, and that it was this answer."""
+    scenario = notes.scenario
+    if scenario.setup != "both" and (scenario.faults or (scenario.stop and scenario.setup == "gateway")):
+        return False
+    return bool(notes.after.get("gateway")) or not notes.before.get("gateway")  # of nothing else it may be another
 
 
 class _Facts:
