@@ -8,28 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH, MISSING, TERMINAL
 from streamwitness_analyzer.judge.attribute import Step
-from streamwitness_analyzer.judge.client.named import CONTENT_MASK, USED, carrying, read
-from streamwitness_analyzer.judge.compare.change import LOSSES, Side
-from streamwitness_analyzer.judge.compare.edits import matching
+from streamwitness_analyzer.judge.client.named import USED, carrying, read
+from streamwitness_analyzer.judge.compare.change import LOSSES
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of, positions_with
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from . import words
+from .pairing import in_its_place, named_pairs, pairs_of, places_told, tokens
 
 MOST: Final = 4_000
 """Longest picture; longer streams have none."""
-Pairs = list[tuple[int, int]]
 _MOVED: Final = frozenset(("reorder", "mismatch"))
 """Kinds by which events stand in another order."""
-_CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
-"""Kinds by which an event is there, and says something else."""
 
 
 @dataclass(slots=True)
@@ -210,8 +206,8 @@ def _copied(step: Step, row: list[str], there: Sequence[int | None], same: int) 
 def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int | None]:
     """The same, where each event has to be found."""
     by_name = step.after.point == "applied"
-    a, b = ([], []) if by_name else (_tokens(step.before, step), _tokens(step.after, step))
-    pairs, displaced = _named_pairs(step) if by_name else _pairs(a, b)
+    a, b = ([], []) if by_name else (tokens(step.before, step), tokens(step.after, step))
+    pairs, displaced = named_pairs(step) if by_name else pairs_of(a, b)
     if not any(change.kind in _MOVED for change in step.hop.changes):
         displaced = set()
     if step.hop.status == "unproven" and 2 * len(pairs) < len(b):
@@ -223,7 +219,7 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
         where[q] = column
         if column is not None:
             row[column] = "m" if q in displaced else "o"
-    for p, q, letter in _in_its_place(step, pairs, a, b):
+    for p, q, letter in in_its_place(step, pairs, a, b):
         column = there[p] if p < len(there) else None
         if column is not None:
             where[q], row[column] = column, letter
@@ -233,7 +229,7 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
     if "" in row:
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
-        quiet, lost = _quiet(step), _told(step, "before") if not _unsure(path, step) else _named_lost(step)
+        quiet, lost = _quiet(step), places_told(step, "before") if not _unsure(path, step) else _named_lost(step)
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         due = step.peer and step.hop.reason not in words.LEFT_OPEN
         cut = step.hop.status == "faulty" and any(c > reach and p not in quiet for p, c in open_columns)
@@ -253,15 +249,6 @@ def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:
     if unread:
         return "u" if closed else "?"
     return "c" if quiet else "?" if unsure else "x"
-
-
-def _told(step: Step, side: Side) -> set[int]:
-    """The places that the changes of a hop are about, with all those that look the same.
-
-    What else an alignment finds missing or new there is the shortest story at most.
-    """
-    spans = [span for c in step.hop.changes if c.side == side for span in (c.span, c.copies)]
-    return {position for first, last in spans for position in range(first, last + 1)}
 
 
 def _unsure(path: Path, step: Step) -> bool:
@@ -326,41 +313,7 @@ def _letters_of_new(step: Step, unsure: bool) -> dict[int, str]:
     places = range(after.events) if every else (p for p in View(after, "semantic").positions if p is not None)
     made_up = any(change.kind == "fabricated" and change.proof.case == "envelope" for change in hop.changes)
     ends = positions_with(after, FINISH) if made_up else ()
-    return dict.fromkeys(places, "?") | dict.fromkeys((*ends, *_told(step, "after")), "+")
-
-
-# --------------------------------------------------------------------------- which event is which
-
-
-def _pairs(a: Sequence[object], b: Sequence[object]) -> tuple[Pairs, set[int]]:
-    """Positions at both points of the same event, and those after that are there but displaced."""
-    pairs = matching(a, b)
-    if pairs is None:
-        same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-        return [(i, i) for i in range(same)], set()
-    moved = _moved(a, b, pairs)
-    return sorted(pairs + moved, key=lambda pair: pair[1]), {q for _, q in moved}
-
-
-def _in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[object]) -> list[tuple[int, int, str]]:
-    """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
-    if step.after.point == "applied" or step.hop.status == "intact":
-        return []
-    if (unproven := step.hop.status == "unproven") and step.hop.reason in words.LEFT_OPEN:
-        return []
-    changed = any(change.kind in _CHANGED for change in step.hop.changes)
-    lost, silent = _told(step, "before"), parts_of(step.before)
-    out: list[tuple[int, int, str]] = []
-    for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
-        here, there = range(p + 1, p_end), range(q + 1, q_end)
-        for i, j in zip(here, there, strict=False):
-            if unproven or (step.before.point, i) == a[i] or (step.after.point, j) == b[j]:
-                out.append((i, j, "?"))
-            elif changed and len(here) == len(there):
-                out.append((i, j, "~"))
-            elif i not in lost and not silent.get(i, CONTENT_MASK) & CONTENT_MASK:
-                out.append((i, j, "o"))  # an end in other words
-    return out
+    return dict.fromkeys(places, "?") | dict.fromkeys((*ends, *places_told(step, "after")), "+")
 
 
 def _as_sent(path: Path, step: Step) -> int | None:
@@ -379,40 +332,3 @@ def _as_sent(path: Path, step: Step) -> int | None:
     if before == after or (not step.peer and after < before) or before - after == consumed:
         return min(before, after)
     return None
-
-
-def _tokens(record: Record, step: Step) -> list[object]:
-    """What an event is told by on this hop; unknown rows match nothing."""
-    if step.after.point == "wire" and step.before.point == "egress":
-        values: Sequence[object] = View(record, "payload").values
-        return [(record.point, i) if value is None else value for i, value in enumerate(values)]
-    view = View(record, "semantic")
-    judged = {p: v for p, v in zip(view.positions, view.values, strict=True) if p is not None}
-    masks = parts_of(record)
-    return [judged.get(i, ("quiet", masks[i]) if i in masks else (record.point, i)) for i in range(record.events)]
-
-
-def _moved(a: Sequence[object], b: Sequence[object], pairs: Pairs) -> Pairs:
-    """Leftovers of both sides that are the same event in another place."""
-    left = {p for p, _ in pairs}
-    right = {q for _, q in pairs}
-    free: dict[object, list[int]] = {}
-    for p, token in enumerate(a):
-        if p not in left:
-            free.setdefault(token, []).append(p)
-    return [(free[token].pop(0), q) for q, token in enumerate(b) if q not in right and free.get(token)]
-
-
-def _named_pairs(step: Step) -> tuple[Pairs, set[int]]:
-    """The same at `applied`, where each row says which event it is about."""
-    naming = read(step.after)
-    good = {p for p, results in naming.results.items() if results[-1] in USED and p != MISSING}
-    seen, pairs, late, highest = set(), [], set(), -1
-    for q, position in enumerate(naming.order):
-        if position in good and position not in seen:
-            seen.add(position)
-            pairs.append((position, q))
-            if position < highest:
-                late.add(q)
-            highest = max(highest, position)
-    return pairs, late if step.hop.status != "intact" else set()  # what it put right stands in its place
