@@ -23,6 +23,7 @@ from .source import source_faults
 from .testimony.parts import (
     MISREAD,
     ends_with_terminal,
+    last_with,
     may_go_on_behind_terminal,
     misframed,
     positions_with,
@@ -33,6 +34,7 @@ from .testimony.view import View
 from .waiting import held_back
 from .waste import kept_running
 
+_PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
@@ -88,7 +90,7 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     due = not chain or chain[0].point == "egress" or chain[0].closing is None or ended_by_peer(chain[0], None)
     for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
-        made = _hop(path, before, after, peer)
+        made = _unless_passed_over(_hop(path, before, after, peer), before, after)
         if after.point == "applied":
             made = own_order(path, made, before, after, steps)
         steps.append(Step(before, after, made, peer))
@@ -106,15 +108,23 @@ def ended_by_peer(record: Record, before: Record | None) -> bool:
     """Whether a reader's end was made by its peer, so that it is accountable for all that was sent (§5 rule 7).
 
     A stop at a terminal counts as that; at `wire` only when the one terminal that it saw is known to be the last event
-    at `before` (`before` None: do not ask). A stop at an error event does not: what comes after it was never due.
+    at `before` (`before` None: do not ask). A stop at an error event does where nothing stands behind that: else what
+    comes after it was never due.
     """
     if record.end is None:
         return False
     if record.end == "stopped_at_terminal":
-        if record.part("error") or (record.point == "applied" and before is not None and before.part("error")):
+        if record.point == "applied" and before is not None and before.part("error"):
             return False
+        if record.part("error"):
+            return _error_is_last(record) and (before is None or _error_is_last(before))
         return record.point != "wire" or before is None or _stopped_at_the_last(record, before)
     return CLIENT_ENDS.get(record.end) == "peer"
+
+
+def _error_is_last(record: Record) -> bool:
+    """Whether its one error event is the last event of all, so that whoever stops there has had everything."""
+    return record.closed and record.part("error") == 1 and last_with(record, PART["error"]) == record.events - 1
 
 
 def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
@@ -132,6 +142,22 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = judge_handed_on(before, after, peer=peer)
     return _with_error(hop, before, after, peer)
+
+
+def _unless_passed_over(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop of who raised; not intact where he had come further than what he took: he gave up what came before that.
+
+    A parser that raises at an error event had been given all before it, and so had an application whose parser raises.
+    """
+    if hop.status != "intact" or not hop.unread or after.end not in ("raised", "stopped_at_terminal"):
+        return hop
+    if after.point == "parsed" and before.part("error"):
+        errors, view = positions_with(before, PART["error"]), View(before, "semantic")
+        place = view.positions[hop.prefix] if hop.prefix < view.n else None
+        passed = not errors or place is None or place < errors[0]
+    else:
+        passed = after.point == "applied" and (before.end == "raised" or bool(before.part("error")))
+    return Hop("unproven", prefix=hop.prefix, unread=hop.unread, reason=_PASSED_OVER) if passed else hop
 
 
 def _misread(path: Path, record: Record) -> bool:

@@ -59,7 +59,7 @@ def test_what_nothing_excuses_is_a_fault_as_it_stands() -> None:
         (crossing(LOST, told=((EDITED, ["filter"]),)), "filtered", "intact"),
         (crossing(ADDED, told=((EDITED, ["rewrite"]),)), "rewritten", "unproven"),
         (crossing(ADDED, told=((PROVIDER_NAME, UNKNOWN_PROVIDER),)), "unknown_format", "unproven"),
-        (crossing([*LOST[:8], Event(900), *LOST[8:]]), "cut_otherwise", "unproven"),
+        (crossing([*LOST[:8], Event(900), Event(901), *LOST[8:]]), "cut_otherwise", "faulty"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from streamwitness_analyzer.judge.testimony.records import Record, collect
 ANSWER = answer(range(1, 13))
 JOINED = [ANSWER[0], *(Event(100 + i) for i in range(6)), *ANSWER[-2:]]
 """Two events each as one."""
+REPLACED = [*ANSWER[:5], Event(900), Event(901), *ANSWER[7:]]
 ALL, OTHER = ("0/text/0 aaaaaaaa 36",), ("0/text/0 bbbbbbbb 36",)
 CALLS = ("0/text/0 aaaaaaaa 18", "0/tool/0 bbbbbbbb 18")
 
@@ -52,7 +54,8 @@ def test_joined_events_of_other_content_are_altered_and_never_counted() -> None:
 def test_without_a_digest_of_the_whole_another_cut_proves_nothing() -> None:
     """What seems lost may stand in an event that joins it to another."""
     for slots in ((), ()), (ALL, ()), ((), ALL):
-        assert altered(crossing(JOINED, slots)).hop.reason == NO_DIGEST
+        assert altered(crossing(REPLACED, slots)).hop.reason == NO_DIGEST
+    assert altered(crossing(JOINED, ((), ()))).hop.status == "faulty"  # it is of another size
 
 
 @pytest.mark.parametrize(
@@ -86,3 +89,15 @@ def test_several_things_that_change_turns_are_in_order_each_by_itself() -> None:
     assert made is not None
     assert (made.hop.status, made.hop.reason) == ("unproven", CHANGED_TURNS)
     assert not changed_turns(crossing(JOINED, (CALLS, CALLS)))
+
+
+@pytest.mark.parametrize(("lost", "status"), [(False, "intact"), (True, "unproven")])
+def test_where_rows_are_lost_nobody_knows_which_of_two_finishes_is_left(lost: bool, status: str) -> None:
+    """One of them stood in the midst of the answer, and whoever stops there has not had the rest."""
+    twice = [*ANSWER[:5], Event(FINISHED, FINISH), *ANSWER[5:]]
+    one = crossing(JOINED, read=twice)
+    (block,) = one.egress.blocks
+    egress = collect([replace(block, rows=None)]).records[0] if lost else one.egress
+    made = same_content(Crossing(one.leg, egress, only=True))
+    assert made is not None
+    assert made.hop.status == status

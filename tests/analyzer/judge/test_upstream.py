@@ -142,7 +142,6 @@ def test_content_cut_otherwise_that_differs_is_altered_without_a_count_of_events
     """Half of it merged, one word gone: how many events that was cannot be said."""
     sent = [*ANSWER[:8], *(Event(5000 + i) for i in range(3)), *ANSWER[15:]]
     how = {"ingress": How("ingress", leg=0, slots=("0/text/0 aaaaaaaa 60",)), "egress": How("egress", legs=(LEG,))}
-    assert gateway(ANSWER, sent, **how)["integrity"] == "unproven"  # no digest of all of what was sent
     how["egress"] = replace(how["egress"], slots=("0/text/0 bbbbbbbb 57",))
     (finding,) = gateway(ANSWER, sent, **how)["findings"]
     assert (finding["kind"], finding["suspects"], finding["exact"]) == ("altered", ["gateway"], False)

@@ -32,6 +32,7 @@ CHANGED_TURNS: Final = "the content is the same, and some of it may have come in
 IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 _EARLY: Final = "the gateway may have sent its terminator before other events"
 _MORE: Final = "more events with a finish left than were read"
+_FEWER: Final = "fewer events with a finish left than were read, and lost rows hide where the last one stands"
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -73,6 +74,12 @@ def _finished_again(crossing: Crossing) -> Hop | None:
     return unproven(_MORE) if crossing.egress.part("finish") > crossing.leg.part("finish") > 0 else None
 
 
+def _which_finish(crossing: Crossing) -> Hop | None:
+    """Fewer finishes than were read, and lost rows hide whether the one that is left stands at the end."""
+    fewer = 0 < crossing.egress.part("finish") < crossing.leg.part("finish")
+    return unproven(_FEWER) if fewer and not crossing.egress.every_row else None
+
+
 def _in_passing(crossing: Crossing) -> Hop | None:
     """A finish was read and not sent, by a gateway that stopped reading, in an answer that nothing ends."""
     lost = lost_finish(crossing.leg, crossing.egress)
@@ -84,6 +91,7 @@ _DOUBTS: Final[tuple[Callable[[Crossing], Hop | None], ...]] = (
     _too_early,
     _hidden_behind_the_end,
     _finished_again,
+    _which_finish,
     _in_passing,
 )
 """What keeps the same content from being intact; the first that answers decides."""
@@ -149,8 +157,9 @@ def altered(crossing: Crossing) -> Made:
     """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
     changes, leg = proper(crossing), crossing.leg
     marked = first_difference(leg, crossing.egress)
-    told = crossing.peer and all_slots(leg) and slots_of(leg) and slots_of(crossing.egress)
-    if marked is None and not told:
+    sizes = {record.total("content") for record in (leg, crossing.egress)}
+    told = bool(slots_of(leg) and slots_of(crossing.egress)) or len(sizes) > 1
+    if marked is None and not (crossing.peer and all_slots(leg) and told):
         return Made(unproven(NO_DIGEST))
     spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
     span = (min(low for low, _ in spans), max(high for _, high in spans))
