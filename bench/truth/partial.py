@@ -44,6 +44,23 @@ def stops_late(rng: Random, name: str) -> Trial:
     return _stopped(rng, name, sent, at, at + rng.randint(25, 35))
 
 
+def far_apart(rng: Random, name: str) -> Trial:
+    """Most of a long answer is cut off, and something was put in before: too much for a search among explanations."""
+    sent = answer(rng.choices(range(1000, 1040), k=rng.randint(100, 120)))
+    keep = rng.randint(15, 35)
+    came = sent[:keep]
+    at = rng.randint(2, keep - 2)
+    came.insert(at, Event(500_000))
+    blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent)))
+    blocks += How("wire", expected=("egress",)).blocks(came, random_cuts(rng, len(came)))
+    deeds = (Deed("transport", "cut", tuple(range(keep, len(sent)))), Deed("transport", "invent", (at,)))
+    passage = Passage("transport", in_bytes(sent), in_bytes(came), by_event=True, lost=missed(sent, came))
+    return Trial(
+        name, "model", "pass-through", "model", deeds, (passage,), Ended(frozenset(), None), blocks,
+        frozenset(("egress", "wire")),
+    )  # fmt: skip
+
+
 def _stopped(rng: Random, name: str, sent: list[Event], at: int, stop: int) -> Trial:
     came = [event for i, event in enumerate(sent[:stop]) if i != at]
     blocks = How("egress", legs=()).blocks(sent, random_cuts(rng, len(sent)))
@@ -190,6 +207,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "few_words": (few_words, 1),
     "stops_soon": (stops_soon, 1),
     "stops_late": (stops_late, 1),
+    "far_apart": (far_apart, 1),
     "no_output": (no_output, 1),
     "every_byte": (every_byte, 1),
     "attempts": (attempts, 2),

@@ -109,7 +109,7 @@ HOP: Final = (
     Mutation("7.2 rule 8: what is lost may be equal to its neighbour", {"known._may_equal": never(False)}, ("hop",)),
     Mutation("7.2 rule 8: and what is known may not", {"known._may_equal": never(True)}, ("hop",)),
     Mutation("7.2 rule 8: others than one run may be lost", {"known.left_over": only_there}, _HOPS),
-    Mutation("7.2 rule 8: any copy may be the one", {"known.copies_of": first_copy}, _HOPS),
+    Mutation("7.2 rule 8: any copy may be the one", {"known.copies_of": first_copy}, ("far_apart",)),
     Mutation("7.2 rule 8: all shortest explanations", {"edits.edits": one_explanation}, _HOPS),
     Mutation("7.2 rule 9: numbers first", {"numbered.judge_numbered": never(None)}, ("numbered",)),
     Mutation("7.2 rule 9: what bears another's number", {"numbered._foreign": never([])}, ("numbered",)),
