@@ -165,7 +165,8 @@ def test_the_sentence() -> None:
     streams = [*whole(rng), *cancelled(rng), *[ended(n, 60_000) for n in range(8)], ended(99, 90_000, "completed")]
     assert sentence(one(streams)) == (
         "8 of 28 cut streams of service shop from openai ended after 60.0 s, between gateway out and client received: "
-        "a time limit on the way (one such: the time that Google's Cloud Functions (1st generation) have for a response "
+        "a time limit on the way "
+        "(one such: the time that Google's Cloud Functions (1st generation) have for a response "
         "by default). "
         "1 stream of the same went on for longer, so it does not hold on every way."
     )

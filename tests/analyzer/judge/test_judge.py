@@ -143,7 +143,8 @@ CASES = {
         findings=[("gap", "reducer", [9, 9])], counts=(15, 14), short="REDUCER lost event 9",
     ),
     "user cancels": Case(
-        cancelled(), "client_cancelled", "client", counts=(40, 7), short="cancelled by the client after event 6, intact",
+        cancelled(), "client_cancelled", "client", counts=(40, 7),
+        short="cancelled by the client after event 6, intact",
         notes=("undelivered",),
     ),
     "gateway only": Case(path(ANSWER, ANSWER, None), counts=(15, None)),  # type: ignore[arg-type]
