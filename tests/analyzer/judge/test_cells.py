@@ -49,6 +49,15 @@ def test_what_a_gateway_had_read_and_not_sent_went_no_further() -> None:
     assert drawn(path(WORDS[:7], WORDS[:5], WORDS[:5], ingress=ingress))["egress"] == "ooooouu"
 
 
+def test_what_a_whole_record_does_not_have_did_not_come_that_far() -> None:
+    """The gateway never closed what it read; what it sent is known, and that it did not send the rest."""
+    read, sent = WORDS[:7], WORDS[:4]
+    egress = How("egress", legs=(LEG,), end="disconnected", complete=False)
+    blocks = path(read, sent, None, egress=egress, ingress=How("ingress", leg=0, size=3))
+    cells = drawn([block for block in blocks if not (block.point == "ingress" and block.final)])
+    assert (cells["ingress"], cells["egress"]) == ("oooooo", "oooouu")
+
+
 def test_an_event_applied_twice_and_one_applied_in_part_are_marked() -> None:
     """In their own columns, for the count alone does not show where."""
     parsed = handed_on(WORDS)

@@ -231,17 +231,24 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
         quiet, lost = _quiet(step), places_told(step, "before") if not _unsure(path, step) else _named_lost(step)
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
-        due = step.peer and step.hop.reason not in words.LEFT_OPEN
-        cut = step.hop.status == "faulty" and any(c > reach and p not in quiet for p, c in open_columns)
+        cut = any(c > reach and p not in quiet for p, c in open_columns)
+        due = step.peer and step.hop.reason not in words.LEFT_OPEN and not (cut and _all_are_placed(step, row))
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            never_due = not due or not step.after.closed or (cut and position in quiet)
+            with_it = cut and step.hop.status == "faulty" and position in quiet
+            never_due = not due or not step.after.closed or with_it
             unread = column > reach and not told and never_due
             row[column] = _absent(unread, position in quiet, position not in lost, step.after.closed)
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
             row[at] = letter
+
+
+def _all_are_placed(step: Step, row: Sequence[str]) -> bool:
+    """Whether a hop is unproven, and yet each event behind it is known: then no other came that far."""
+    placed = sum(letter in ("o", "m") for letter in row)
+    return step.hop.status == "unproven" and placed == step.after.events
 
 
 def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:
