@@ -186,7 +186,11 @@ def _in_doubt(a: Record, naming: Naming, due: int) -> bool:
 
 
 def read(b: Record) -> Naming:
-    """Collect what the rows name, and what the counters say of the blocks that are lost."""
+    """What the rows name, and what the counters say of the blocks that are lost."""
+    return b.once("naming", lambda: _read(b))
+
+
+def _read(b: Record) -> Naming:
     naming = Naming()
     at = _State(0, -1, 0, 0)
     for block in b.blocks:

@@ -31,7 +31,11 @@ MISREAD: Final = "the body was not what it was announced as, so what was read of
 
 
 def parts_of(record: Record) -> dict[int, int]:
-    """Event position → parts mask, of the rows held."""
+    """Event position → parts mask, of the rows held. It is the record's own: not to be changed."""
+    return record.once("parts of events", lambda: _parts_of(record))
+
+
+def _parts_of(record: Record) -> dict[int, int]:
     found: dict[int, int] = {}
     for block in record.blocks:
         if block.rows_held:

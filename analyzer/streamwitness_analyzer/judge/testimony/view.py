@@ -74,9 +74,12 @@ class View:
         """S of the first k places, likewise."""
         return self.opened.sums
 
-    @cached_property
+    @property
     def positions(self) -> list[int | None]:
         """The event position of each place; None where it is not known. No sums are looked at for it."""
+        return self.record.once((self.axis, "positions"), self._positions)
+
+    def _positions(self) -> list[int | None]:
         if self.axis == "payload":
             return list(range(self.n))
         found: list[int | None] = [None] * self.n
