@@ -146,3 +146,10 @@ def test_a_terminator_behind_a_lost_end_is_not_said_to_be_there() -> None:
     sent = WORDS[:5]
     cells = drawn(path(WORDS, sent, sent))
     assert (set(cells["egress"][5:]) <= {"x", "u"}, cells["egress"].count("F")) == (True, 0)
+
+
+def test_an_event_in_place_of_one_without_output_is_another_one_on_the_network() -> None:
+    """There every byte counts: a role that came as something else is no role in other words."""
+    cancelled = How("wire", end="cancelled")
+    cells = drawn(path(None, WORDS, [Event(77)], wire=cancelled))
+    assert cells["wire"][0] == "+"

@@ -85,7 +85,8 @@ def in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[obje
     if (unproven := step.hop.status == "unproven") and step.hop.reason in words.LEFT_OPEN:
         return []
     changed = any(change.kind in _CHANGED for change in step.hop.changes)
-    lost, silent = places_told(step, "before"), parts_of(step.before)
+    lost, new = places_told(step, "before"), places_told(step, "after")
+    silent = parts_of(step.before) if step.after.point != "wire" else {}
     out: list[tuple[int, int, str]] = []
     for (p, q), (p_end, q_end) in pairwise([(-1, -1), *sorted(pairs), (len(a), len(b))]):
         here, there = range(p + 1, p_end), range(q + 1, q_end)
@@ -94,6 +95,6 @@ def in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[obje
                 out.append((i, j, "?"))
             elif changed and len(here) == len(there):
                 out.append((i, j, "~"))
-            elif i not in lost and not silent.get(i, CONTENT_MASK) & CONTENT_MASK:
+            elif i not in lost and j not in new and not silent.get(i, CONTENT_MASK) & CONTENT_MASK:
                 out.append((i, j, "o"))  # an end in other words
     return out
