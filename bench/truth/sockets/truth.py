@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from bench.truth.labels import Ended
+from bench.truth.labels import Ended, Passage, known_to_feed
 from streamwitness.semconv import Point
 
 from .acts import Event
@@ -67,7 +67,7 @@ def ended(notes: Notebook) -> Ended:
     """The true ending; where a part of the path is not instrumented, what of it can be known is the judge's affair."""
     facts = _Facts(notes)
     real = next(make(facts) for so, make in _ENDINGS if so(facts))
-    either = {"completed"} if real.by == "source" and _finished(notes) else set()
+    either = {"completed"} if real.by in ("source", "gateway") and _finished(notes) else set()
     if "client.limit" in notes.ends:  # in the client's code a limit of its own is a cancelled task
         either.add("client_cancelled")
     seen = _seen(notes)
@@ -79,7 +79,9 @@ def _seen(notes: Notebook) -> bool:
     scenario = notes.scenario
     if scenario.setup != "both" and (scenario.faults or (scenario.stop and scenario.setup == "gateway")):
         return False
-    return bool(notes.after.get("gateway")) or not notes.before.get("gateway")  # of nothing else it may be another
+    before, after = (tuple(side.get("gateway", ())) for side in (notes.before, notes.after))
+    passage = Passage("gateway", before, after)
+    return not passage.visible or known_to_feed(scenario.gateway, scenario.provider, passage)
 
 
 class _Facts:
@@ -126,9 +128,11 @@ class _Facts:
 
         Then it has ended as it should, whatever was lost of it.
         """
-        out = _out(self._notes, "transport")
-        kinds = {act.kind for event in out for act in acts_of(self._notes.scenario.out, event.data)}
-        return not self.did(*_BROKEN) and self.whole("gateway") and bool(kinds & {"finish", "terminal"})
+        return not self.did(*_BROKEN) and self.whole("gateway") and self.told_its_end("transport")
+
+    def told_its_end(self, component: str) -> bool:
+        """Whether a finish or a terminator left this component."""
+        return not {"finish", "terminal"}.isdisjoint(_kinds(self._notes, component))
 
 
 def _by(ending: str, by: str) -> Callable[[_Facts], Ended]:
@@ -148,6 +152,12 @@ def _by_network(facts: _Facts) -> Ended:
     the source's end is the whole truth."""
     ended = frozenset(((facts.source, "source"),)) if facts.source else frozenset[tuple[str, str]]()
     return Ended(frozenset(("network_lost",)), "transport", before=ended)
+
+
+def _by_gateway(facts: _Facts) -> Ended:
+    """One that told an end of what is no whole answer has broken the protocol, too."""
+    both = {"gateway_truncated"} | ({"protocol_violation"} if facts.told_its_end("gateway") else set())
+    return Ended(frozenset(both), "gateway")
 
 
 def _stalled(facts: _Facts) -> Ended:
@@ -182,17 +192,30 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
     (lambda its: its.network, _by_network),
     (lambda its: its.did("gateway.raise", "gateway.error"), _by("gateway_error", "gateway")),
     (lambda its: its.whole("gateway"), _by_network),
-    (lambda its: its.whole("source") or its.any, _by("gateway_truncated", "gateway")),
+    (lambda its: its.whole("source") or its.any, _by_gateway),
     (lambda its: True, _by_source),
 )
 """Whether it ended so, and how: the first that is so holds."""
 
 
 def _finished(notes: Notebook) -> bool:
-    """Whether all that the source lacks is its terminator, and what left the gateway needs none; or it failed behind
-    its finish, and whether that was the end nobody can know."""
-    told = [act.kind for event in _out(notes, "source") for act in acts_of(notes.scenario.provider, event.data)]
-    return "finish" in told and (_whole(notes, "transport") or told[-1] == "error")
+    """Whether it may be taken for completed: all that the source lacks is its terminator, and what left the gateway
+    needs none; or an error came behind the finish."""
+    if _failed_behind_its_finish(notes, "transport"):
+        return True
+    return "finish" in _kinds(notes, "source") and (
+        _whole(notes, "transport") or _failed_behind_its_finish(notes, "source")
+    )
+
+
+def _failed_behind_its_finish(notes: Notebook, component: str) -> bool:
+    kinds = _kinds(notes, component)
+    return "finish" in kinds and kinds[-1] == "error"
+
+
+def _kinds(notes: Notebook, component: str) -> list[str]:
+    """What was told by what left it."""
+    return [act.kind for event in _out(notes, component) for act in acts_of(_format(notes, component), event.data)]
 
 
 def _whole(notes: Notebook, component: str) -> bool:
