@@ -87,7 +87,8 @@ class Handing:
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser → what it handed on: what the first of the rules says that answers."""
     handing = Handing(before, after, peer)
-    return next((hop for rule in RULES if (hop := rule(handing)) is not None), handing.proven)
+    told = next((hop for rule in RULES if (hop := rule(handing)) is not None), None)
+    return told if told is not None else handing.proven
 
 
 def _no_difference(handing: Handing) -> Hop | None:
