@@ -73,6 +73,7 @@ def _recorded(
         *(("undone",) if _undone(course) else ()),
         *(("recut",) if gateway == "join" else ()),
         *((f"stamped {stamp}",) if stamp != "none" else ()),
+        *(("numbers alone",) if _in_numbers_alone(passages) else ()),
     }
     return Trial(
         name, provider, gateway, "model", tuple(course.deeds), passages, _ended(course, setup, gateway, passages),
@@ -206,6 +207,13 @@ def _passages(course: Course, stamp: Stamp, *, anew: bool) -> tuple[Passage, ...
             "reducer", due, tuple(str(at) for at, result in course.rows if result == "applied"), stopped or end.error
         ),
     )
+
+
+def _in_numbers_alone(passages: Sequence[Passage]) -> bool:
+    """Whether what the network did is seen in the numbers of equal events only."""
+    on_the_way = next(passage for passage in passages if passage.component == "transport")
+    before, after = ([token.partition(" ")[2] for token in side] for side in (on_the_way.before, on_the_way.after))
+    return on_the_way.visible and not on_the_way.stopped and before == after
 
 
 def _due(out: str, events: Events) -> Events:
