@@ -60,6 +60,9 @@ _BITS: Final = 24.0
 """What must be in common to be no accident: one in sixteen million. With less, an answer of a few common words may as
 well have come from elsewhere (a cache, a fallback that is not instrumented), and the records would be the same."""
 
+STOOD_STILL: Final = "the machine stood still"
+"""Note of a stream in which whatever came late may have been held back by nobody."""
+
 HARMLESS_ACTS: Final = frozenset(("delay", "keep_running"))
 """Acts that leave the sequence as it was: seen in times only."""
 

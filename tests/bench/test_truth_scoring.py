@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.truth.labels import Deed, Ended, Passage, Trial
+from bench.truth.labels import STOOD_STILL, Deed, Ended, Passage, Trial
 from bench.truth.score import score
 from bench.truth.scoring.difference import Difference
 from bench.truth.scoring.rate import Rate
@@ -84,6 +84,14 @@ def test_blame_and_what_is_said_of_the_guilty_are_apart() -> None:
     }
     told = {name: false(lost, verdict(one, integrity="damaged"), whole=True) for name, (one, _) in said.items()}
     assert told == {name: wrong for name, (_, wrong) in said.items()}
+
+
+def test_nobody_held_back_what_came_late_on_a_machine_that_stood_still() -> None:
+    """On any other it is blame."""
+    late = {"kind": "delayed", "confidence": "certain", "count": 1, "exact": True, "sequence": (1, 1), "about": False,
+            "between": ("ingress", "egress"), "proof": {"case": "times"}, "suspects": ["gateway"]}  # fmt: skip
+    assert false(trial(), verdict(late)) == {"blame"}
+    assert false(trial(notes=frozenset((STOOD_STILL,))), verdict(late)) == set()
 
 
 def test_a_difference_is_told_in_words() -> None:

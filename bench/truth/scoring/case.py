@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from bench.truth.labels import HARMLESS_ACTS, SOURCE_EVIDENCE, Passage, Trial
+from bench.truth.labels import HARMLESS_ACTS, SOURCE_EVIDENCE, STOOD_STILL, Passage, Trial
 from streamwitness.semconv import COMPONENTS, Component, Point
 
 AROUND: Final[dict[Component, frozenset[Point]]] = {
@@ -39,11 +39,12 @@ class Case:
     verdict: Mapping[str, Any]
     whole: bool
 
-    @property
+    @cached_property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        """What it found."""
+        """What it found; but no delay where the machine stood still."""
         found: Sequence[Mapping[str, Any]] = self.verdict["findings"]
-        return found
+        still = STOOD_STILL in self.trial.notes and not any(deed.act == "delay" for deed in self.trial.deeds)
+        return [finding for finding in found if finding["kind"] != "delayed"] if still else found
 
     @cached_property
     def guilty(self) -> frozenset[Component]:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 import uvicorn
 
-from bench.truth.labels import Trial
+from bench.truth.labels import STOOD_STILL, Trial
 from streamwitness import runtime
 from streamwitness.blocks import Block
 from streamwitness.recorder import Recorder
@@ -25,6 +25,7 @@ from streamwitness.semconv import ROLE_POINTS, Point
 
 from . import clients, http1, relay, upstream
 from .gateways import Gateway, Witnessed
+from .heartbeat import Heartbeat
 from .passages import passages
 from .scenario import Notebook, Scenario
 from .truth import ended, expected
@@ -135,9 +136,11 @@ class World:
         self._relay = await relay.serve(self._notebooks, port)
         self.origin = _origin(self._relay)
         self._clients = clients.Clients(self.origin, _origin(self._provider))
+        self._heartbeat = Heartbeat()
 
     async def stop(self) -> None:
         """Stop them all, and wait for it."""
+        await self._heartbeat.stop()
         await self._clients.aclose()
         self._relay.close()
         self._server.should_exit = True
@@ -152,8 +155,11 @@ class World:
         every = [notes, *([notes.neighbour] if notes.neighbour is not None else [])]
         answered = [*every, *([notes.behind] if notes.behind is not None else [])]
         self._notebooks.update((one.key, one) for one in answered)
+        late = self._heartbeat.late
         try:
             await self._read(notes)
+            if self._heartbeat.stood_still(late):
+                notes.notes.add(STOOD_STILL)
             return [await self._trial(one, notes.scenario.name) for one in every]
         finally:
             for one in answered:
