@@ -25,7 +25,7 @@ from .telling.findings import Finding, findings_of
 from .telling.sentences import notes, said, why
 from .testimony.records import Exchange, Record, Testimony, dropped
 
-JUDGE_VERSION: Final = 4
+JUDGE_VERSION: Final = 5
 _PROVEN: Final = frozenset(("certain", "narrowed"))
 _SERVICE: Final = "service.name"
 
