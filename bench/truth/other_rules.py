@@ -64,7 +64,7 @@ EXCHANGES: Final = (
     Mutation("7.9 exchanges: what is not known between them", {"together.doubts": never([])},
              ("forgets_the_rest", "gateways")),
     Mutation("7.9 exchanges: the rest of an answer", {"together._continues": never(True)}, ("forgets_the_rest",)),
-    Mutation("7.9 exchanges: from gateway to gateway", {"together._handed_over": never(True)}, ("gateways",)),
+    Mutation("7.9 exchanges: from gateway to gateway", {"together.handed_over": never(True)}, ("gateways",)),
     Mutation("7.9 exchanges: an upstream that broke before", {"together.upstream_state": never("none"),
              "together.cut_upstream": never(False)}, ("cut_before",)),
     Mutation("7.9 exchanges: an ending told from behind", {"together.told_from_behind": first(0)}, ("cut_behind",)),

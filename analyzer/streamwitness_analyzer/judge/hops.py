@@ -38,26 +38,29 @@ _PASSED_OVER: Final = "not all that had come before was taken when an error ende
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
-def paths(exchange: Exchange) -> list[Path]:
-    """Every path of an exchange: one for each client process, or that of the gateway alone."""
+def paths(exchange: Exchange, earlier: Sequence[Path] = ()) -> list[Path]:
+    """Every path of an exchange: one for each client process, or that of the gateway alone.
+
+    `earlier` are those of the exchanges before it.
+    """
     egress = _only(exchange.at("egress"))
     upstream = judge_upstream(exchange, egress)
     witnesses = sorted({r.witness for r in exchange.records if r.point in _CLIENT})
-    return [_path(exchange, upstream, egress, witness) for witness in witnesses or [""]]
+    return [_path(exchange, upstream, egress, witness, earlier) for witness in witnesses or [""]]
 
 
 def _only(records: Sequence[Record]) -> Record | None:
     return records[0] if len(records) == 1 else None
 
 
-def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness: str) -> Path:
+def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness: str, earlier: Sequence[Path]) -> Path:
     here = {point: exchange.at(point, witness) for point in _CLIENT}
     chain = [egress, *(_only(records) for records in here.values())]
     records = [record for record in (upstream.leg, *chain) if record is not None]
     ambiguous = [point for point, found in here.items() if len(found) > 1]
     if len(exchange.at("egress")) > 1:
         ambiguous.append("egress")
-    path = Path(exchange, upstream, records, ambiguous=tuple(ambiguous), silent=_silent(here))
+    path = Path(exchange, upstream, records, earlier, ambiguous=tuple(ambiguous), silent=_silent(here))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults = suspected(path.steps, path.faults)
     path.faults += [*kept_running(exchange, egress), *source_faults(path)]

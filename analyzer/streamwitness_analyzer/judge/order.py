@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
-from streamwitness.semconv import UPSTREAM_EXCHANGE, UPSTREAM_FAULTS
+from streamwitness.semconv import UPSTREAM_FAULTS
 
 from .attribute import Fault, Step, on_intact_path
 from .client.named import carrying, read, used_once
@@ -26,6 +27,7 @@ from .compare.edits import inversions
 from .path import Path
 from .testimony.records import Record
 from .testimony.view import View
+from .together import behind, handed_over, reads_a_provider
 
 REASON: Final = "what was handed to it may have been out of order before, and it may have put that right"
 _MOVED: Final = frozenset(("reorder", "mismatch", "gap_or_late"))
@@ -83,11 +85,22 @@ def _keeps_order(step: Step) -> bool:
 
 
 def _displaced_before(path: Path) -> bool:
-    """Whether the provider's own numbers are out of order, or its order was another gateway's to keep."""
+    """Whether the provider's own numbers are out of order, or another gateway before this one may have changed it."""
     told = (record.told(UPSTREAM_FAULTS) for record in path.records)
     numbers = any(str(each).startswith("reorder") for all_ in told if isinstance(all_, (list, tuple)) for each in all_)
-    leg = path.upstream.leg
-    return numbers or path.exchange.hop > 0 or (leg is not None and leg.told(UPSTREAM_EXCHANGE) is not None)
+    return numbers or not (reads_a_provider(path, path.earlier) or any(map(partial(_gave_in_order, path), _sole(path))))
+
+
+def _sole(path: Path) -> Sequence[Path]:
+    """The gateways behind this one, where one response only is what it read."""
+    return behind(path, path.earlier) if path.exchange.at("ingress") == [path.upstream.leg] else ()
+
+
+def _gave_in_order(path: Path, inner: Path) -> bool:
+    """Whether what this gateway read is what that one sent, which is known to have kept the provider's order."""
+    sent = next((step for step in inner.steps if step.after.point == "egress"), None)
+    kept = sent is not None and _keeps_order(sent) and not _displaced_before(inner)
+    return kept and handed_over(path, inner)
 
 
 def _in_the_providers_order(path: Path, before: Sequence[Step]) -> Record | None:

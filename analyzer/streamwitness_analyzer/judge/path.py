@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streamwitness.semconv import Point
@@ -19,6 +20,8 @@ class Path:
     exchange: Exchange
     upstream: Upstream
     records: list[Record]
+    earlier: Sequence[Path] = ()
+    """Those of the exchanges that are sorted before this one: what another gateway sent that this one read is there."""
     steps: list[Step] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     named: Named | None = None

@@ -90,7 +90,7 @@ def doubts(every: Sequence[Path]) -> list[str]:
     if len(exchanges) < 2:
         return list(dict.fromkeys(broken))
     found = broken + [_REST for path in every if path.exchange.attempt and not _continues(path, every)]
-    found += [_BETWEEN for path in every if _behind(path, every) and not _handed_over(path, every)]
+    found += [_BETWEEN for path in every if not _joined(path, behind(path, every))]
     return list(dict.fromkeys(found))
 
 
@@ -176,7 +176,7 @@ def read_from(path: Path) -> frozenset[str]:
     return frozenset(exchange for exchange in told if isinstance(exchange, str))
 
 
-def _behind(path: Path, every: Sequence[Path]) -> list[Path]:
+def behind(path: Path, every: Sequence[Path]) -> list[Path]:
     """Paths of other gateways that this one may have read from: one for each exchange."""
     here, leg = path.exchange, path.upstream.leg
     named = leg.told(UPSTREAM_EXCHANGE) if leg is not None else None
@@ -190,23 +190,26 @@ def _behind(path: Path, every: Sequence[Path]) -> list[Path]:
 def _broken_elsewhere(path: Path, every: Sequence[Path]) -> bool:
     """Whether this gateway read a stream that contradicts itself, and none of those it read from says the same."""
     mine = any(fault.by_itself for fault in path.faults)
-    return mine and not reads_a_provider(path, every) and not any(p.faults for p in _behind(path, every))
+    return mine and not reads_a_provider(path, every) and not any(p.faults for p in behind(path, every))
 
 
-def _handed_over(path: Path, every: Sequence[Path]) -> bool:
-    """Whether what this gateway read is, event for event, what the one behind it sent."""
-    leg = path.upstream.leg
-    if leg is None or not leg.closed:
+def _joined(path: Path, inner: Sequence[Path]) -> bool:
+    """Whether what it read is what one of these sent, if there are any."""
+    return not inner or any(handed_over(path, one) for one in inner)
+
+
+def handed_over(path: Path, inner: Path) -> bool:
+    """Whether what this gateway read is, event for event, what that one behind it sent."""
+    leg, egress = path.upstream.leg, inner.record("egress")
+    if leg is None or egress is None or not (leg.closed and egress.closed):
         return False
-    here = View(leg, "payload")
-    sent = [p.record("egress") for p in _behind(path, every)]
-    views = [View(egress, "payload") for egress in sent if egress is not None and egress.closed]
-    return here.digests and any(view.digests and (view.n, view.o) == (here.n, here.o) for view in views)
+    here, there = View(leg, "payload"), View(egress, "payload")
+    return here.digests and there.digests and (there.n, there.o) == (here.n, here.o)
 
 
 def reads_a_provider(path: Path, every: Sequence[Path]) -> bool:
     """Whether what lies before this gateway is a provider; else it is, or may be, another gateway."""
-    return not path.exchange.hop and not read_from(path) and not _behind(path, every)
+    return not path.exchange.hop and not read_from(path) and not behind(path, every)
 
 
 def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence[tuple[Path, Row]]) -> Row:
@@ -220,8 +223,8 @@ def told_from_behind(row: Row, main: Path, every: Sequence[Path], rows: Sequence
     first = alone and not main.exchange.hop and not read_from(main)
     if first:
         return row
-    inner = {path.exchange.id for path in _behind(main, every)}
-    behind = list({path.exchange.id: other for path, other in rows if path.exchange.id in inner}.values())
-    if len(behind) == 1 and behind[0].by in ("source", "gateway") and behind[0].ending != "completed":
-        return behind[0]
+    inner = {path.exchange.id for path in behind(main, every)}
+    told = list({path.exchange.id: other for path, other in rows if path.exchange.id in inner}.values())
+    if len(told) == 1 and told[0].by in ("source", "gateway") and told[0].ending != "completed":
+        return told[0]
     return replace(row, by=None, reason=_ELSEWHERE)

@@ -32,7 +32,9 @@ _SERVICE: Final = "service.name"
 
 def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, excess: int) -> dict[str, Any]:
     """The verdict on one stream's testimony. Before the settlement nothing in it rests on silence."""
-    every = [path for exchange in testimony.exchanges for path in paths(exchange)]
+    every: list[Path] = []
+    for exchange in testimony.exchanges:
+        every += paths(exchange, every[:])
     for path in every:
         path.cut_upstream = together.cut_upstream(path, every)
     sorted_ = _findings(every, testimony, settled)

@@ -131,3 +131,25 @@ def test_a_loss_before_it_displaces_nothing() -> None:
     parsed = handed_on(wire)
     blocks = path(ANSWER, ANSWER, wire, parsed, swapped(used(parsed), 9))
     assert found(blocks) == [("gap", ["transport"], "certain"), ("reorder", ["reducer"], "certain")]
+
+
+def behind_another(inner: Sequence[Event], read_: Sequence[Event]) -> list[Block]:
+    """The reducer displaced two events of what an outer gateway had read from an inner one, which sent `inner`."""
+    parsed = handed_on(read_)
+    key = "d" * 16
+    other = [replace(how, exchange=key, recorder=how.point) for how in (How("ingress", leg=0), How("egress"))]
+    sent = path(ANSWER, inner, None, ingress=other[0], egress=replace(other[1], legs=("ingress",)))
+    return [*sent, *hop_one(path(read_, read_, read_, parsed, swapped(used(parsed), 9)))]
+
+
+def hop_one(blocks: Sequence[Block]) -> list[Block]:
+    """The same, told by the second gateway on the way and all behind it."""
+    return [replace(block, hop=1) for block in blocks]
+
+
+def test_an_order_behind_two_gateways_is_the_reducers_where_both_are_known_to_have_kept_the_providers() -> None:
+    """What the inner one sent is event for event what the outer one read; where it displaced them, nobody knows."""
+    assert found(behind_another(ANSWER, ANSWER)) == [("reorder", ["reducer"], "certain")]
+    turned = swapped(ANSWER, 9)
+    assert found(behind_another(turned, turned)) == [("reorder", ["gateway"], "certain")]
+    assert found(behind_another(turned, ANSWER)) == [("reorder", ["gateway"], "certain")]
