@@ -89,7 +89,8 @@ def _any(states: str) -> str:
 
 _STATES: Final = {
     "complete": "the whole answer, by the provider's own rule",
-    "error": "an error event came, or a finish that is an error",
+    "error": "an error event came and ended it, or a finish that is an error",
+    "error_unseen": "so it did, and whether the gateway had sent that one is not known",
     "cut": "a clean end before the answer was complete",
     "eof": "the same, of an answer that the gateway or the client saw end",
     "unfinished": "the terminator came, and no finish before it",

@@ -9,7 +9,15 @@ from typing import Any, Final
 
 from bench.truth.build import Event, How, answer, handed_on, path, usual
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, TERMINAL, Point
+from streamwitness.semconv import (
+    ERROR,
+    FINISH_REASONS_ATTRIBUTE,
+    MISFRAMED,
+    OBSERVER_FAULT,
+    STATUS_CODE,
+    TERMINAL,
+    Point,
+)
 from streamwitness_analyzer.judge.ending.endings import CLIENT, EGRESS, INGRESS, ROWS, Row, ending_of
 from streamwitness_analyzer.judge.ending.states import client_state, egress_state, ingress_state
 from streamwitness_analyzer.judge.hops import paths
@@ -87,6 +95,8 @@ MADE_UP: Final = replace(usual("egress"), complete=True)
 """A gateway whose patience with its upstream was over, and which ended the answer as if that had been all."""
 LIMITED: Final = replace(usual("egress"), extra=((FINISH_REASONS_ATTRIBUTE, ("length",)),))
 """A gateway with a limit of its own."""
+BLIND: Final = replace(usual("egress"), extra=((OBSERVER_FAULT, "ValueError"),))
+"""A gateway whose observer had seen the whole answer before it failed."""
 STALLED: Final = (
     (stalls.seen(4, 32.1, "cancelled"), stalls.gone(), stalls.left()),
     (stalls.seen(0, 32.1, "cancelled"), stalls.gone(0), stalls.left(0)),
@@ -102,7 +112,7 @@ def test_every_row_is_met_by_records() -> None:
     ends = product(
         [word for word in INGRESS if word in READ],
         [word for word in EGRESS if word in READ],
-        [word for word in CLIENT if not word.startswith(("stalled", "no_first"))],
+        [word for word in CLIENT if not word.startswith(("stalled", "no_first", "error_unseen"))],
     )
     met = {row for words in ends for row in decided(records(*words), settled=words[2] != "waiting")}
     made_up = (PART, DONE, None)
@@ -112,6 +122,7 @@ def test_every_row_is_met_by_records() -> None:
         met |= set(
             decided(path(PART, WHOLE[:4] + WHOLE[-2:], client and WHOLE[:4] + WHOLE[-2:], **let_go), settled=True)
         )
+    met |= set(decided(path(WHOLE, WHOLE, FAILED, egress=BLIND, wire=usual("wire")), settled=True))
     met |= {row for points in STALLED for row in decided(stream(*points), settled=True)}
     assert [row for row in ROWS if row not in met] == []
 

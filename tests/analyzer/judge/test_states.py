@@ -20,7 +20,7 @@ from bench.truth.build import (
     used,
 )
 from streamwitness.blocks import Block
-from streamwitness.semconv import OBSERVER_FAULT, TERMINAL, Point
+from streamwitness.semconv import ERROR, OBSERVER_FAULT, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 13))
@@ -202,3 +202,61 @@ def test_an_attempt_that_broke_ended_nothing_where_the_answers_own_end_is_not_he
     broken, cut = How("ingress", leg=0, end="reset"), [7]
     blocks = broken.blocks(ANSWER[:4]) + How("egress").blocks(ANSWER[:9], cut)[:1]
     assert judge(blocks, settled=True)["ending"]["by"] is None
+
+
+BROKE = Event(parts=ERROR)
+GOES_ON = [*ANSWER[:4], BROKE, *ANSWER[4:]]
+"""An answer whose provider tells of an error in its midst, and goes on."""
+EARLY = How("wire", complete=False)
+SENT_TO_NOBODY = How("egress", legs=(LEG,), end="disconnected", complete=False)
+
+
+def ended(blocks: list[Block]) -> tuple[str, str | None, int | None]:
+    """How it ended, by whom, and after which event."""
+    ending = judge(blocks, settled=True)["ending"]
+    return ending["class"], ending["by"], ending["after"]
+
+
+@pytest.mark.parametrize("read_", [GOES_ON[:5], GOES_ON], ids=["to the error", "all in one piece"])
+@pytest.mark.parametrize("upstream", [GOES_ON, ANSWER, None], ids=["the provider's", "the gateway's", "not held"])
+def test_who_stops_at_an_error_that_was_sent_was_not_cut_off(read_: list[Event], upstream: list[Event] | None) -> None:
+    """A client stops there by design, though whoever sent the error went on and completed the answer."""
+    stopped = {"end": "stopped_at_terminal", "complete": False}
+    wire = How("wire", end="stopped_at_terminal", complete=read_ is GOES_ON)
+    parsed, applied = How("parsed", delivers=DELIVERED_BY_SDK, **stopped), How("applied", of="parsed", end="raised")
+    taken = used(GOES_ON[:4])
+    blocks = path(upstream, GOES_ON, read_, GOES_ON[:5], taken, wire=wire, parsed=parsed, applied=applied)
+    source, gateway = ("upstream_error", "source", 4), ("gateway_error", "gateway", 4)
+    nobody = ("upstream_error", None, 4)
+    assert ended(blocks) == (source if upstream is GOES_ON else gateway if upstream else nobody)
+
+
+def test_who_reads_on_behind_an_error_and_cancels_was_not_ended_by_it() -> None:
+    """The error was not the end of anything."""
+    wire = How("wire", end="cancelled", complete=False)
+    assert ended(path(GOES_ON, GOES_ON, GOES_ON[:8], wire=wire))[:2] == ("client_cancelled", "client")
+
+
+def test_an_error_that_somebody_on_the_way_may_have_put_in_is_nobodys() -> None:
+    """The provider sent one, too, and one came more: which of them the client stopped at is not known."""
+    came = [*GOES_ON[:2], BROKE, *GOES_ON[2:5]]
+    wire = How("wire", end="stopped_at_terminal", complete=False)
+    assert ended(path(GOES_ON, GOES_ON, came, wire=wire))[:2] == ("upstream_error", None)
+
+
+def test_an_error_that_the_gateway_never_sent_is_not_the_gateways() -> None:
+    """A proxy behind it put one in and hung up on it; where it had ended too early itself, both did something."""
+    came = [*ANSWER[:4], BROKE]
+    hung_up = path(ANSWER, ANSWER[:4], came, egress=SENT_TO_NOBODY, wire=EARLY)
+    assert ended(hung_up)[:2] == ("protocol_violation", "transport")
+    early = path(ANSWER, ANSWER[:4], came, egress=replace(SENT_TO_NOBODY, end="eof"), wire=EARLY)
+    assert ended(early)[:2] == ("protocol_violation", None)
+
+
+@pytest.mark.parametrize("lost", ["its record", "its closing block"])
+def test_whose_error_came_is_not_known_where_nothing_tells_how_the_gateway_ended(lost: str) -> None:
+    """Less that is held never makes somebody else the maker of an ending."""
+    whole = path(ANSWER, ANSWER, [*ANSWER[:4], BROKE], wire=EARLY, cuts=lambda n: range(2, n, 2))
+    held = [b for b in whole if b.point != "egress" or not (b.final or lost == "its record")]
+    assert ended(whole)[:2] == ("protocol_violation", "transport")
+    assert ended(held)[1] is None

@@ -16,21 +16,22 @@ from typing import Final
 INGRESS: Final = (
     "complete", "error", "cut", "unfinished", "misframed", "broken", "timeout", "stopped", "rejected", "none",
 )  # fmt: skip
-"""complete: the completion rule was satisfied. error: an error event came. cut: a clean end before completion.
-unfinished: the terminator came, and no finish. misframed: the body was not what it was announced as.
-broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""
+"""complete: the completion rule was satisfied. error: an error event came, and it ended there, or its client did.
+cut: a clean end before completion. unfinished: the terminator came, and no finish. misframed: the body was not what it
+was announced as. broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""
 
 EGRESS: Final = ("complete", "error", "eof", "unfinished", "misframed", "disconnected", "raised", "shutdown", "none")
-"""complete: the whole answer was handed to the server. error: an error event was. eof: the final body was, before
-completion. unfinished, misframed: as above. The others as reported. none: not held."""
+"""complete: the whole answer was handed to the server. error: an error event was, and it or its client ended there.
+eof: the final body was, before completion. unfinished, misframed: as above. The others as reported. none: not held."""
 
 CLIENT: Final = (
-    "complete", "error", "eof", "unfinished", "misframed", "reset", "protocol_error", "cancelled", "timeout",
-    "abandoned", "parser", "reducer", "parser_unseen", "reducer_unseen", "missing", "waiting", "none",
+    "complete", "error", "error_unseen", "eof", "unfinished", "misframed", "reset", "protocol_error", "cancelled",
+    "timeout", "abandoned", "parser", "reducer", "parser_unseen", "reducer_unseen", "missing", "waiting", "none",
     "stalled_source", "stalled_gateway", "stalled_transport", "no_first_source", "no_first_gateway",
     "no_first_transport",
 )  # fmt: skip
-"""eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
+"""error: it stopped at an error event. error_unseen: so it did, and whether the gateway had sent that one is not known.
+eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
 parser_unseen, reducer_unseen: so it did, and whether it had been given an error or a broken body is not held.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
@@ -61,6 +62,7 @@ _NOT_MORE: Final = "eof unfinished none missing waiting"
 _OWN: Final = "error eof unfinished misframed raised none"
 """How a gateway ends an answer that is not whole, of which its upstream tells more."""
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
+_NOT_SENT: Final = "an error came that the gateway never sent"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
 _PARSER_UNSEEN: Final = "the client's parser raised; what it had been given was not seen"
 _REDUCER_UNSEEN: Final = "the application's own code raised; what it had been given was not seen"
@@ -101,7 +103,11 @@ ROWS: Final = (
     Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),
     Row("none", "none", "error", "upstream_error", None, "an error came; who made it was not seen"),
     Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or upstream of it"),
+    Row("", "", "error_unseen", "upstream_error", None, "an error came; who made it was not seen"),
     Row("", "complete", "error", _BROKE, "transport", "the whole answer left the gateway, an error came instead"),
+    Row("complete stopped", "disconnected", "error", _BROKE, "transport", _NOT_SENT),
+    Row("complete stopped", "eof unfinished", "error", _BROKE, None, f"{_NOT_SENT}, and that ended too early"),
+    Row("complete stopped", "none", "error", "gateway_error", None, "an error came, from the gateway or behind it"),
     Row("complete", "", "error", "gateway_error", "gateway", "the upstream was complete, the gateway erred"),
     Row("cut broken", "", "error", "upstream_truncated", "source", "the upstream broke off, the gateway said so"),
     Row("unfinished misframed", "", "error", _BROKE, "source", "the upstream broke the protocol, the gateway said so"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, STATUS_CODE, Point
-from streamwitness_analyzer.judge.compare.change import Hop
+from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, STATUS_CODE, Point
+from streamwitness_analyzer.judge.compare.change import NEW, SURPLUS, Hop
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.testimony.parts import left, misframed, unclosed
+from streamwitness_analyzer.judge.testimony.parts import last_with, left, misframed, positions_with, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -36,6 +36,9 @@ _INGRESS: Final = {
     "protocol_error": "broken",
     "timeout": "timeout",
 }
+_AT_AN_EVENT: Final = ("raised", "stopped_at_terminal")
+"""Ends of a reader that stopped because of what it had read."""
+_AT_AN_ERROR: Final = ("upstream_error", "gateway_error")
 _CLIENT_STATE: Final = {
     "eof": "eof",
     "stopped_at_terminal": "eof",
@@ -54,7 +57,8 @@ def ingress_state(path: Path) -> str:
     leg, hop = path.upstream.leg, path.upstream.hop
     if leg is None or leg.closing is None:
         return "none"
-    state, egress = _upstream(leg), egress_state(path)
+    egress = egress_state(path)
+    state = "error" if _stopped_at_an_error(path, leg, egress) else _upstream(leg)
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
@@ -134,7 +138,7 @@ def egress_state(path: Path) -> str:
     egress = path.record("egress")
     if egress is None or egress.closing is None or egress.end is None:
         return "none"
-    if _failed(egress):
+    if _failed(egress) or (egress.part("error") and _error(path) == "error"):
         return "error"
     if _complete(path, egress):
         return "complete"
@@ -158,6 +162,36 @@ def _failed(record: Record) -> bool:
     return bool((record.part("error") or left(record) & ERROR) or record.told(MISFRAMED) == "json_error")
 
 
+def _stopped_at_an_error(path: Path, leg: Record, egress: str) -> bool:
+    """Whether its error event is where the client stopped, though the upstream went on behind it."""
+    return bool(leg.part("error")) and (egress == "error" or (egress == "none" and _error(path) == "error"))
+
+
+def _error(path: Path) -> str | None:
+    """Whether the client ended at an error event, and whether it is known if that one had left the gateway.
+
+    A gateway may go on behind an error, and a client read on: then it ended otherwise.
+    """
+    client = (path.record(point) for point in _CLIENT)
+    failed = [record for record in client if record is not None and record.closing is not None and _failed(record)]
+    egress = path.record("egress")
+    if not failed or egress is None or not egress.complete:
+        return "error" if failed else None
+    if egress.faulted or (egress.part("error") and _more_came(path)):
+        return "error_unseen"
+    there = not egress.part("error") or any(r.end in _AT_AN_EVENT or _error_is_last(r) for r in failed)
+    return "error" if there else None
+
+
+def _more_came(path: Path) -> bool:
+    """Whether somebody on the way put something in, which may be the error that the client stopped at."""
+    return any(change.kind in SURPLUS | NEW for step in path.steps for change in step.hop.changes)
+
+
+def _error_is_last(record: Record) -> bool:
+    return last_with(record, PART["error"]) == record.events - 1
+
+
 def client_state(path: Path, *, settled: bool) -> str:
     """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
     wire, parsed, applied = (path.record(point) for point in _CLIENT)
@@ -167,8 +201,8 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "none" if not announced else "missing" if settled else "waiting"
     if all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
         return "none"
-    if any(_failed(record) for record in held):
-        return "error"
+    if (error := _error(path)) is not None:
+        return error
     return "complete" if _whole(path, wire, parsed) else _early(path, wire, parsed, applied, settled=settled)
 
 
@@ -270,5 +304,10 @@ def finish(main: Path | None) -> str | None:
 def after(row: Row, main: Path | None) -> int | None:
     """The last event before the end, where the stream ended: at the point next to who ended it."""
     at = ended_at(row, main)
-    first = main.first if main is not None and at is not None and at.point != "ingress" else 0
-    return first + at.events - 1 if at is not None else None
+    if main is None or at is None:
+        return None
+    first = main.first if at.point != "ingress" else 0
+    if row.ending in _AT_AN_ERROR and at.part("error") and at.complete:  # it went on behind the error
+        places = positions_with(at, PART["error"])
+        return first + places[0] if len(places) == at.part("error") else None
+    return first + at.events - 1

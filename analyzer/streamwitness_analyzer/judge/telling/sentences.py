@@ -19,6 +19,7 @@ from streamwitness.semconv import (
 from streamwitness_analyzer.judge.compare.change import LOSSES
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
+from streamwitness_analyzer.judge.ending.moment import ended_at
 from streamwitness_analyzer.judge.ending.states import after, finish
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import REFUSED_AS
@@ -28,6 +29,7 @@ from . import words
 from .counting import counts
 from .findings import Finding
 from .headline import headline
+from .numbering import number_of_last
 
 _SHORT: Final = frozenset(("length", "content_filter"))
 _CONTRADICTION: Final = (
@@ -78,15 +80,14 @@ def _last(row: Row, main: Path | None, found: Sequence[Finding]) -> int | None:
 
     Of a client that stopped it is the last one that its application had, not one that still lay in a buffer.
     """
-    last, hop = after(row, main), main.upstream.hop if main is not None else None
+    last = after(row, main)
     if main is not None and row.by == "client" and not found and (used := counts(main)[1]) is not None:
         return main.first + used - 1
-    if last is None or hop is None or row.by != "gateway" or all(finding.axis != "ingress" for finding in found):
+    at = ended_at(row, main)
+    if last is None or main is None or at is None or not found or last != main.first + at.events - 1:
         return last
-    for change in sorted(hop.changes, key=lambda change: change.span):
-        if change.side == "before" and change.kind in LOSSES and change.span[0] <= last:
-            last += change.count
-    return last
+    told = number_of_last(main, at, found)
+    return last if told is None else told
 
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
@@ -203,7 +204,9 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
     if leg is None or (row.by, row.ending) == ("source", "completed") or row.by not in ("source", "gateway"):
         return {"seen": "", "missing": ""}
     if row.ending == "upstream_error":
-        return {"seen": f"{words.label(leg.point)} read an error as event {after(row, main)}", "missing": ""}
+        place = after(row, main)
+        where = f" as event {place}" if place is not None else ""
+        return {"seen": f"{words.label(leg.point)} read an error{where}", "missing": ""}
     seen = f"{words.label(leg.point)} read {words.events(leg.events)}{_and_then(leg, row)}"
     if row.by == "source":
         return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
