@@ -234,6 +234,8 @@ class _Answer:
             if request.follower is not None:
                 self._observer.rest = request.follower.complete
             self._look_through(self._observer, value_of(headers, b"content-encoding"))
+            if self._receive.gone:  # before there was an answer; what the app still does about it is its own matter
+                self.close("disconnected", "before the answer began")
         return head
 
     def _named(self, headers: list[Header]) -> list[Header]:

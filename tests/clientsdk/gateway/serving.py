@@ -62,6 +62,11 @@ class Server:
         self.port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
+    @property
+    def connections(self) -> int:
+        """How many clients it has."""
+        return len(self._server.server_state.connections)
+
     def stop(self) -> None:
         """Stop serving, and wait for it."""
         self._server.should_exit = True
@@ -101,9 +106,13 @@ class Gate:
         self._loop = asyncio.get_running_loop()
         await self._opened.wait()
 
+    def wait_for_somebody(self) -> None:
+        """Until the app waits here; for the test."""
+        until(lambda: self._loop is not None)
+
     def open(self) -> None:
         """Let go; for the test."""
-        until(lambda: self._loop is not None)
+        self.wait_for_somebody()
         if self._loop is not None and self._opened is not None:
             self._loop.call_soon_threadsafe(self._opened.set)
 

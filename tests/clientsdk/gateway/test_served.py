@@ -21,7 +21,7 @@ from streamwitness import faults
 from streamwitness.gateway import StreamWitness
 from streamwitness.runtime import ClientSettings, Runtime
 from streamwitness.testing import MemorySink, recording
-from tests.clientsdk.gateway.serving import PATH, SSE, Gate, chat, leave_after, serve, until
+from tests.clientsdk.gateway.serving import PATH, SSE, Gate, chat, leave_after, pieces_of, serve, until
 
 ANSWER = chat(*(f"word {number} " for number in range(20)))
 BODY = b"".join(ANSWER)
@@ -119,6 +119,26 @@ def test_a_client_that_leaves_is_seen_to(sink: MemorySink, make: Any, reset: boo
         gate.open()
     closing = sink.closing("egress")
     assert (closing.end, closing.complete, closing.totals["events"]) == ("disconnected", False, 2)
+
+
+@pytest.mark.parametrize("middleware", [(StreamWitness,), (StreamWitness, Base), (Base, StreamWitness)],
+                         ids=["alone", "base inside", "base outside"])  # fmt: skip
+def test_a_client_that_leaves_before_the_answer_begins(sink: MemorySink, middleware: Any) -> None:
+    """While the app still waits for its provider: it went, and no code raised, whatever becomes of the answer then."""
+    gate = Gate()
+
+    async def endpoint(request: Request) -> StreamingResponse:
+        await gate.wait()
+        return StreamingResponse(pieces_of(ANSWER), media_type="text/event-stream")
+
+    app = Starlette(routes=[Route(PATH, endpoint, methods=["POST"])], middleware=[Middleware(m) for m in middleware])
+    with serve(app) as server:
+        leave_after(server.port, b"", reset=False)
+        gate.wait_for_somebody()
+        until(lambda: not server.connections)
+        gate.open()
+        until(lambda: ended(sink))
+    assert sink.closing("egress").end == "disconnected"
 
 
 @every_app
