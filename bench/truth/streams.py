@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, exchanges, gateways, partial, timed, witnesses
+from . import applications, edges, ends, exchanges, gateways, partial, timed, witnesses
 from .labels import Trial
 from .recorded import numbered, recorded
 
@@ -18,6 +18,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **applications.SORTS,
     **gateways.SORTS,
     **edges.SORTS,
+    **ends.SORTS,
     **timed.SORTS,
     **witnesses.SORTS,
 }
