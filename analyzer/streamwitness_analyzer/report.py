@@ -80,7 +80,8 @@ def _headline(document: Document, style: Style) -> str:
 
 
 def _pictures(points: Sequence[Document], findings: Sequence[Document], style: Style) -> Iterator[str]:
-    axes = {finding.get("exchange"): str(finding.get("axis")) for finding in reversed(findings)}  # the first one tells
+    by_axis = sorted(findings, key=lambda finding: finding.get("axis") == "ingress")  # one that is read there tells
+    axes = {finding.get("exchange"): str(finding.get("axis")) for finding in by_axis}
     exchanges = [list(group) for _, group in groupby(points, key=lambda point: point["exchange"])]
     for group in exchanges:
         if title := _title(group[0], points):

@@ -22,6 +22,7 @@ from .telling import words
 from .telling.cells import alone, draw
 from .telling.counting import counts, counts_of_stream
 from .telling.findings import Finding, findings_of
+from .telling.numbering import numbered_alike
 from .telling.sentences import notes, said, why
 from .testimony.records import Exchange, Record, Testimony, dropped
 
@@ -38,7 +39,7 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
     for path in every:
         path.cut_upstream = together.cut_upstream(path, every)
     sorted_ = _findings(every, testimony, settled)
-    found = [*sorted_.standing, *sorted_.open]
+    found = numbered_alike([*sorted_.standing, *sorted_.open], every)
     main = _main(every)
     ending = _ends(main, every, settled)
     missing = _missing(testimony.exchanges, every)

@@ -197,3 +197,36 @@ def test_a_place_behind_lost_rows_is_the_range_that_is_possible() -> None:
     held = [block for block in blocks if block.point != "wire" or block.final]
     (finding,) = [f for f in judge(held, settled=True)["findings"] if f["suspects"] == ["reducer"]]
     assert (finding["about"], finding["sequence"][0] <= 14 <= finding["sequence"][1]) == (True, True)
+
+
+def told_in_a_row() -> dict[str, Any]:
+    """A gateway, a parser and an application that lost an event each, two of them neighbours."""
+    sent = without(WORDS, 3)
+    parsed = without(handed_on(sent), 3)
+    return judge(path(WORDS, sent, sent, parsed, without(used(parsed), 9)), settled=True)
+
+
+def test_a_report_numbers_its_events_in_one_way() -> None:
+    """Where a gateway lost one, what is told of the client has the numbers that the picture has, too."""
+    verdict = told_in_a_row()
+    rows = {row["point"]: row["cells"] for row in verdict["points"]}
+    marked = [rows["egress"].rindex("x"), rows["parsed"].rindex("x"), rows["applied"].rindex("x")]
+    assert marked == [3, 4, 11]
+    assert verdict["short"] == "GATEWAY lost event 3; PARSER lost event 4; REDUCER lost event 11"
+    seen = [finding["evidence"]["seen"] for finding in verdict["findings"]]
+    assert [f"event {at}" in text for at, text in zip(marked, seen, strict=True)] == [True] * 3
+    assert [finding["axis"] for finding in verdict["findings"]] == ["ingress", "egress", "egress"]
+
+
+def test_neighbours_of_a_loss_are_those_that_its_point_had() -> None:
+    """Not the number before it, of an event that had been lost on the way there."""
+    _, parser, reducer = told_in_a_row()["findings"]
+    assert "parsed 2, then 5" in parser["evidence"]["missing"]
+    assert "applied 10, then 12" in reducer["evidence"]["missing"]
+
+
+def test_an_early_end_is_told_by_the_numbers_of_the_findings() -> None:
+    """The client had nine events when it cancelled; the last of them is the tenth of the picture."""
+    got = without(WORDS, 3)[:9]
+    blocks = path(WORDS, without(WORDS, 3), got, wire=How("wire", end="cancelled", complete=False))
+    assert judge(blocks, settled=True)["short"] == "cancelled by the client after event 9; GATEWAY lost event 3"

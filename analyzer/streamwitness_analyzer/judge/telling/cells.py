@@ -54,7 +54,7 @@ class _Grid:
 
 def draw(path: Path) -> dict[str, str]:
     """Recorder → its cells; the event that ends the answer at each point is marked."""
-    steps = _drawn(path)
+    steps = steps_drawn(path)
     records = [steps[0].before, *[step.after for step in steps]] if steps else path.records[-1:]
     if not records or max([record.events for record in records]) > MOST:
         return {}
@@ -135,7 +135,7 @@ def alone(record: Record) -> str:
     return "".join(row)
 
 
-def _drawn(path: Path) -> list[Step]:
+def steps_drawn(path: Path) -> list[Step]:
     """The hops of the picture: without the gateway's where its events are not those of one upstream answer."""
     upstream = path.upstream
     hop, leg = upstream.hop, upstream.leg

@@ -27,9 +27,12 @@ _CHANGED: Final = frozenset(("altered", "corrupt", "mismatch"))
 
 def evidence(
     change: Change, sequence: Span, about: bool, seen: Record, missing: Record, same_as: Point | None = None,
-    *, manner: str = "",
+    *, manner: str = "", around: Span | None = None,
 ) -> dict[str, str]:  # fmt: skip
-    """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had."""
+    """`seen` and `missing`: what proves the finding. `same_as`: an earlier point that had exactly what `seen` had.
+
+    `around` are the numbers of the events before and behind those of `sequence`, where they are not its neighbours.
+    """
     if manner == words.SWALLOWED:
         return _swallowed(sequence, seen, missing)
     if change.kind == "upstream_kept_running":
@@ -43,7 +46,9 @@ def evidence(
     place = _place(change, sequence, about)
     whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
     same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
-    told = _reported(change, place) or _missing(change, sequence, about, seen, missing)
+    told = _reported(change, place) or _missing(
+        change, sequence, about, seen, missing, around or (sequence[0] - 1, sequence[1] + 1)
+    )
     return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": told}
 
 
@@ -87,8 +92,8 @@ def _swallowed(sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
     }
 
 
-def _missing(change: Change, sequence: Span, about: bool, seen: Record, missing: Record) -> str:
-    saw, (first, last) = SAW[missing.point], sequence
+def _missing(change: Change, sequence: Span, about: bool, seen: Record, missing: Record, around: Span) -> str:
+    saw, first, (before, behind) = SAW[missing.point], sequence[0], around
     told = f"; {change.note}" if change.note else ""
     if change.proof.case == "envelope" and change.kind == "gap":
         what = f"{saw} {'fewer finishes' if missing.part('finish') else 'no finish'}"
@@ -98,11 +103,11 @@ def _missing(change: Change, sequence: Span, about: bool, seen: Record, missing:
         what = f"{saw} something else there"
     elif change.kind == "reorder":
         what = f"{saw} the same events in another order"
-    elif about or not first:
+    elif about or before < 0:
         what = f"{saw} {words.events(change.count)} less"
     else:
         ends = change.span[1] >= seen.events - 1
-        what = f"{saw} {first - 1}, then {'nothing more' if ends else last + 1}"
+        what = f"{saw} {before}, then {'nothing more' if ends else behind}"
     return f"{what}{_raised(missing)}; {_held(missing)}{told}"
 
 

@@ -35,6 +35,26 @@ class Finding:
     """An earlier point that provably had the same as the point that saw it."""
     rows: Mapping[str, str] = field(default_factory=dict)
     """Recorder → what the picture calls it, where its point has several."""
+    neighbours: Span = (-1, -1)
+    """Which events on the axis stood before and behind it, at the point that saw it."""
+    inward: Mapper | None = None
+    """From `axis` to the numbers that the picture has, where it counts as the gateway read (`numbering.py`)."""
+
+    @cached_property
+    def _place(self) -> tuple[Span, bool]:
+        """The place as people are told of it, and whether it is the shortest story only."""
+        if self.inward is None:
+            return self.sequence, self.about
+        (low, _, first), (_, high, last) = self.inward(self.sequence[0]), self.inward(self.sequence[1])
+        return (low, max(low, high)), self.about or not (first and last)
+
+    @property
+    def _around(self) -> Span:
+        """The numbers of the events that stood before and behind it."""
+        before, behind = self.neighbours
+        if self.inward is None:
+            return before, behind
+        return self.inward(before)[0] if before >= 0 else before, self.inward(behind)[1]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -71,7 +91,7 @@ class Finding:
         if self.fault.by_itself and change.kind == "gap":
             place = words.hole_in_short(self.sequence, change.count)
         else:
-            place = words.place_in_short(change.kind, self.sequence, self.about, change.count)
+            place = words.place_in_short(change.kind, *self._place, change.count)
         return words.short_finding(self.manner, self.fault.suspects, place)
 
     @property
@@ -79,7 +99,7 @@ class Finding:
         """In plain language."""
         change = self._in_words
         places = words.told_between(self.fault.seen.point, self.fault.missing.point)
-        places |= {"first": str(self.sequence[0]), "note": change.note, "which": self._which()}
+        places |= {"first": str(self._place[0][0]), "note": change.note, "which": self._which()}
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if change.note.startswith(REFUSED_AS):
@@ -105,10 +125,11 @@ class Finding:
         return "" if parts & CONTENT_MASK else words.without_output(parts)
 
     def _evidence_of_two(self) -> dict[str, str]:
-        fault = self.fault
+        fault, (sequence, about) = self.fault, self._place
         return evidence(
-            self._in_words, self.sequence, self.about, fault.seen, fault.missing, self.same_as, manner=self.manner
-        )
+            self._in_words, sequence, about, fault.seen, fault.missing, self.same_as,
+            manner=self.manner, around=self._around,
+        )  # fmt: skip
 
     def _row(self, text: str) -> str:
         """Which row of the picture it is about, where several have the same name."""
@@ -219,6 +240,25 @@ class _Records:
             self._mappers[key] = back(*self.views(step.before, step.after), step.hop.status == "intact")
         return self._mappers[key]
 
+    def way_back(self, record: Record) -> tuple[Point, list[Mapper]]:
+        """The axis of a record's positions, and the hops back to it: gateway out, else the first point held."""
+        if record.point in ("source", "ingress"):
+            return record.point, []
+        mappers: list[Mapper] = []
+        at = record
+        while at.point != "egress":
+            step = next((s for s in self.path.steps if s.after is at and s.before.point != "ingress"), None)
+            if step is None:
+                break
+            mappers.append(self.back(step))
+            at = step.before
+        return at.point, mappers
+
+
+def way_back(path: Path, record: Record) -> tuple[Point, list[Mapper]]:
+    """The same of one record of a path."""
+    return _Records(path).way_back(record)
+
 
 def _numbered(exchange: Exchange) -> dict[str, str]:
     """What the picture calls the rows of a point that has several: `client received 2`."""
@@ -233,34 +273,22 @@ def _finding(records: _Records, fault: Fault) -> Finding:
     if original := _original(records, fault):
         span, record = original, fault.seen
         sure = span[1] - span[0] + 1 == len(change.values)
-    axis, mappers = _way(records, record)
+    axis, mappers = records.way_back(record)
+    before, behind = span[0] - 1, span[1] + 1
     for mapper in mappers:
+        before, behind = mapper(before)[0] if before >= 0 else before, mapper(behind)[1]
         (low, _, first), (_, high, last) = mapper(span[0]), mapper(span[1])
         span, sure = (low, max(low, high)), sure and first and last
     if axis == "egress":  # positions of an exchange that goes on are numbers of the stream from its first one on
-        span = (span[0] + records.path.first, span[1] + records.path.first)
-    same_as = _same_as(records.path, fault)
-    return Finding(fault, span, not sure, axis, _content(records, fault), same_as, records.rows)
+        begin = records.path.first
+        span, before, behind = (span[0] + begin, span[1] + begin), before + begin, behind + begin
+    same_as, content = _same_as(records.path, fault), _content(records, fault)
+    return Finding(fault, span, not sure, axis, content, same_as, records.rows, (before, behind))
 
 
 def _same_as(path: Path, fault: Fault) -> Point | None:
     step = next((step for step in path.steps if step.after is fault.seen), None)
     return step.before.point if step is not None and step.hop.status == "intact" and not path.upstream.recut else None
-
-
-def _way(records: _Records, record: Record) -> tuple[Point, list[Mapper]]:
-    """The axis of a record's positions, and the hops back to it: gateway out, else the first point held."""
-    if record.point in ("source", "ingress"):
-        return record.point, []
-    mappers: list[Mapper] = []
-    at = record
-    while at.point != "egress":
-        step = next((s for s in records.path.steps if s.after is at and s.before.point != "ingress"), None)
-        if step is None:
-            break
-        mappers.append(records.back(step))
-        at = step.before
-    return at.point, mappers
 
 
 def _original(records: _Records, fault: Fault) -> Span | None:

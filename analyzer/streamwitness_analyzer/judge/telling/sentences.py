@@ -16,7 +16,6 @@ from streamwitness.semconv import (
     UPSTREAM_NOISE,
     Component,
 )
-from streamwitness_analyzer.judge.compare.change import LOSSES
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.moment import ended_at
