@@ -81,11 +81,19 @@ def passed_on(crossing: Crossing) -> bool:
 
 def explained_by(hop: Hop, crossing: Crossing, others: Sequence[View]) -> bool:
     """Whether another attempt's content could explain what looks like a fault of the leg that feeds the answer."""
-    moved = {value for change in hop.changes if change.kind == "reorder" for value, _ in change.values}
-    if any(moved & set(other.values) for other in others):
+    ends = _ends_moved(hop, crossing)
+    if any(ends & set(other.values) for other in others):
         return True  # an end of another attempt, which is written alike, may stand there
     new = _OTHERWISE if crossing.leg.complete else _OTHERWISE | {"duplicate"}
     return any(_explains(other, hop, new) for other in others if not shows_nothing_of(other, crossing))
+
+
+def _ends_moved(hop: Hop, crossing: Crossing) -> set[int]:
+    """Finishes of the leg that may be what is told to stand in another place."""
+    before, spans = crossing.before, [change.span for change in hop.changes if change.kind == "reorder"]
+    places = zip(before.positions, before.values, strict=True)
+    moved = {value for at, value in places if at is not None and any(low <= at <= high for low, high in spans)}
+    return {value for value in moved if value is not None and crossing.content_of(value) == 0}
 
 
 def _explains(other: View, hop: Hop, new: frozenset[str]) -> bool:
