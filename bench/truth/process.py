@@ -56,10 +56,11 @@ class Process:
         legs: tuple[str, ...] = (), stamp: Stamp = "none", extra: dict[str, Any] | None = None, closes: bool = True,
         path: str = "",
     ) -> BodyObserver:  # fmt: skip
-        """Observe a body. `closes` False: the process dies, and nobody says how it ended.
+        """Observe a body, from the process's beginning on. `closes` False: it dies, and nobody says how it ended.
 
         `path`: that of the request, where it is not the provider's own.
         """
+        self._at(0)
         observer = self.witness.body(
             point, path=path or PATHS[provider], content_type=TYPES[FRAMING[provider]], leg=leg, client="model"
         )

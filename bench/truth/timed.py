@@ -74,9 +74,9 @@ class _Clocked:
         if until:
             yield b"", until
 
-    def usual(self, count: int = 0) -> list[float]:
+    def usual(self, count: int | None = None) -> list[float]:
         """One event a pace: all of them, or so many."""
-        return [float(i + 1) for i in range(count or len(self.frames))]
+        return [float(i + 1) for i in range(len(self.frames) if count is None else count)]
 
     def delayed(self, who: Component, at: int) -> None:
         """Note who held an event back."""
@@ -146,15 +146,24 @@ def _keeps_running(one: _Clocked) -> None:
 # --------------------------------------------------------------------------- in vain
 
 
+def _came(one: _Clocked) -> int:
+    """How many events came before nothing did any more; in one stream of four not even the first."""
+    return one.rng.choice((0, *(one.rng.randint(4, 20) for _ in range(3))))
+
+
+def _stalled(came: int, where: str) -> Ended:
+    return Ended(frozenset(("stalled" if came else "stalled_before_first",)), where)
+
+
 def _waits_for_the_way(one: _Clocked) -> None:
     """The gateway sent all, and the client asked in vain for the rest."""
     one.points = _WAY
-    came = one.rng.randint(4, 20)
+    came = _came(one)
     one.body("egress", one.usual())
     until = len(one.frames) + one.rng.randint(5, 20) * _S
     one.body("wire", one.usual(came), "timeout", until, told={LAST_WAIT_MS: int((until - came) * _MS)})
     one.cut("transport", came)
-    one.ended = Ended(frozenset(("stalled",)), "transport")
+    one.ended = _stalled(came, "transport")
 
 
 def _did_not_ask(one: _Clocked) -> None:
@@ -171,24 +180,24 @@ def _did_not_ask(one: _Clocked) -> None:
 def _waits_for_the_gateway(one: _Clocked) -> None:
     """The gateway read on, and sent nothing of it."""
     one.points = _ALL
-    came = one.rng.randint(4, 20)
+    came = _came(one)
     until = came + one.rng.randint(5, 20) * _S
     leg = one.body("ingress", one.usual(came + 5), "cancelled", until)
     one.body("egress", one.usual(came), "disconnected", until, legs=(leg,))
     one.body("wire", one.usual(came), "timeout", until, told={LAST_WAIT_MS: int((until - came) * _MS)})
-    one.ended = Ended(frozenset(("stalled",)), "gateway")
+    one.ended = _stalled(came, "gateway")
 
 
 def _waits_for_the_source(one: _Clocked) -> None:
     """The gateway asked in vain as well."""
     one.points = _ALL
-    came = one.rng.randint(4, 20)
+    came = _came(one)
     until = came + one.rng.randint(5, 20) * _S
     told = {LAST_WAIT_MS: int((until - came) * _MS)}
     leg = one.body("ingress", one.usual(came), "cancelled", until, told=told)
     one.body("egress", one.usual(came), "disconnected", until, legs=(leg,))
     one.body("wire", one.usual(came), "timeout", until, told=told)
-    one.ended = Ended(frozenset(("stalled",)), "source")
+    one.ended = _stalled(came, "source")
 
 
 _MAKERS: Final = (
