@@ -203,8 +203,10 @@ class Block:
     def _check(self) -> None:
         """Refuse what no recorder can have seen."""
         ends = sc.EGRESS_ENDS if self.point == "egress" else sc.CLIENT_ENDS
-        events = self.totals["events"]
+        events, judged = self.totals["events"], self.totals["judged"]
         refusals = (
+            (events > sc.MAX_EVENTS, f"stream.total.events is {events}, at most {sc.MAX_EVENTS}"),
+            (judged > events, f"stream.total.judged {judged} is more than stream.total.events {events}"),
             (self.row_count > sc.MAX_BLOCK_ROWS, f"{sc.BLOCK_ROWS} is {self.row_count}, at most {sc.MAX_BLOCK_ROWS}"),
             (
                 self.position + self.row_count > events,

@@ -183,6 +183,8 @@ KEY_BYTES: Final = 16
 MAX_FRAME_BYTES: Final = 1 << 20
 MAX_BLOCK_ROWS: Final = 512
 MAX_BLOCK_NS: Final = 2_000_000_000
+MAX_EVENTS: Final = 1 << 20
+"""Of one record. A claim of more is believed to be none: whoever compares it would need as much memory as it claims."""
 MARK_BYTES: Final = 256
 MAX_SLOTS: Final = 16
 MISSING: Final = 0xFFFFFFFF

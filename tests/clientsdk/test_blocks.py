@@ -40,6 +40,8 @@ def test_a_summary_has_no_rows():
         ({sc.BLOCK_INDEX: -1}, "stream.block.index is negative"),
         ({sc.BLOCK_INDEX: True}, "stream.block.index is bool"),
         ({sc.BLOCK_ROWS: 513}, "at most 512"),
+        ({"stream.total.events": 1 << 31}, "at most 1048576"),
+        ({"stream.total.judged": 1 << 31}, "is more than stream.total.events"),
         ({sc.BLOCK_POSITION: 1 << 40}, "go beyond stream.total.events"),
         ({sc.BLOCK_INDEX: 1 << 63}, "does not fit 64 bits"),
         ({sc.BLOCK_INDEX: 0}, "the first block is at"),
