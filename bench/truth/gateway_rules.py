@@ -22,6 +22,8 @@ _NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
     "written_otherwise": ("calls_anew",),
     "only_envelope": ("finished_and_left",),
     "unknown_format": ("unknown_format",),
+    "under_another_name": ("renews_its_store",),
+    "in_other_fields": ("tells_elsewhere",),
 }
 """Excuse → the streams that need it; of any other, those of all gateways."""
 _GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway")

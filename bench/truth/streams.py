@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, ends, exchanges, gateways, partial, timed, witnesses
+from . import applications, edges, elsewhere, ends, exchanges, gateways, partial, timed, witnesses
 from .labels import Trial
 from .recorded import numbered, recorded
 
@@ -19,6 +19,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **gateways.SORTS,
     **edges.SORTS,
     **ends.SORTS,
+    **elsewhere.SORTS,
     **timed.SORTS,
     **witnesses.SORTS,
 }

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from bench.truth.build import LEG, Event, How, answer
-from streamwitness.semconv import EDITED, MALFORMED, PENDING_BYTES, PROVIDER_NAME, TEXT, UNKNOWN_PROVIDER
+from streamwitness.semconv import (
+    EDITED,
+    MALFORMED,
+    OTHER,
+    PENDING_BYTES,
+    PROVIDER_NAME,
+    REASONING,
+    RESPONSE_ID,
+    TEXT,
+    UNKNOWN_PROVIDER,
+)
 from streamwitness_analyzer.judge.gateway import excuses
 from streamwitness_analyzer.judge.gateway.crossing import Crossing, Made
 from streamwitness_analyzer.judge.gateway.excuses import RULES, judge_leg
@@ -74,3 +85,43 @@ def test_a_rule_that_was_asked_first_decides(monkeypatch: pytest.MonkeyPatch) ->
     nothing = Made(excuses.unproven("asked first"))
     monkeypatch.setattr(excuses, "RULES", (lambda _: nothing, *RULES))
     assert judge_leg(crossing(LOST)).hop.reason == "asked first"
+
+
+def between(read: Sequence[Event], sent: Sequence[Event], ids: tuple[str, str] = ("a", "b")) -> Crossing:
+    """A gateway whose answer has another response id than what it read."""
+    leg, egress = (((RESPONSE_ID, told),) for told in ids)
+    return Crossing(
+        record(How("ingress", leg=0, extra=leg), read),
+        record(How("egress", legs=(LEG,), extra=egress), sent),
+        only=True,
+    )
+
+
+def anew(events: Sequence[Event]) -> list[Event]:
+    """The same events, each in other bytes."""
+    return [replace(event, payload=7_000 + i) for i, event in enumerate(events)]
+
+
+OTHER_WORD = [*ANSWER[:5], Event(900), *ANSWER[6:]]
+
+
+def test_an_answer_under_another_id_with_another_word_may_be_a_stored_one() -> None:
+    """Whose upstream is read to renew it; what goes out in the bytes that were read is no stored one, nor is less."""
+    stored = between(ANSWER, anew(OTHER_WORD))
+    assert (first(stored), judge_leg(stored).hop.status) == ("under_another_name", "unproven")
+    for changed in (between(ANSWER, OTHER_WORD), between(ANSWER, anew(OTHER_WORD), ("a", "a"))):
+        assert [change.kind for change in judge_leg(changed).hop.changes] == ["altered"]
+    assert [change.kind for change in judge_leg(between(ANSWER, anew(LOST))).hop.changes] == ["gap"]
+
+
+THOUGHT = [ANSWER[0], *(Event(word, REASONING) for word in (801, 802, 803)), *ANSWER[1:]]
+TOLD_ELSEWHERE = [ANSWER[0], *(Event(parts=OTHER) for _ in range(3)), *ANSWER[1:]]
+
+
+def test_reasoning_that_may_have_moved_to_a_field_that_is_not_understood_is_no_loss() -> None:
+    """One for one, either way; where the events are gone it is one."""
+    assert first(crossing(TOLD_ELSEWHERE, read=THOUGHT)) == "in_other_fields"
+    assert first(crossing(THOUGHT, read=TOLD_ELSEWHERE)) == "in_other_fields"
+    assert [(c.kind, c.count) for c in judge_leg(crossing(ANSWER, read=THOUGHT)).hop.changes] == [("gap", 3)]
+    beside = [*TOLD_ELSEWHERE[:6], *TOLD_ELSEWHERE[7:]]
+    assert [(c.kind, c.count) for c in judge_leg(crossing(beside, read=TOLD_ELSEWHERE)).hop.changes] == [("gap", 1)]

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from streamwitness.semconv import PROVIDER_NAME, UNKNOWN_PROVIDER
+from streamwitness.semconv import PROVIDER_NAME, RESPONSE_ID, UNKNOWN_PROVIDER
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
-from streamwitness_analyzer.judge.testimony.parts import stopped_within_an_event, unread
+from streamwitness_analyzer.judge.testimony.parts import not_understood, stopped_within_an_event, unread
+from streamwitness_analyzer.judge.testimony.records import Record
 
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
@@ -25,7 +26,15 @@ from .rewritten import excuse
 Rule = Callable[[Crossing], Made | None]
 
 ANOTHERS: Final = "the answer is not made of this upstream response, as far as digests show"
+STORED: Final = (
+    "the answer has a response id of its own and is written otherwise, so it may be another one, nearly the same"
+)
+ELSEWHERE: Final = (
+    "some of it stands in fields that are not understood, and what is missing or new may have moved there"
+)
 TOO_LITTLE: Final = "too little of this upstream response is known to have come in one run for a proof"
+_BESIDE_TEXT: Final = ("reasoning", "refusal")
+"""Parts of output for which servers have fields of their own."""
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
@@ -67,6 +76,36 @@ def went_on_behind_the_end(crossing: Crossing) -> Made | None:
     """What came out behind the end is told, and nothing else: before it, it is missing."""
     late = behind_the_end((crossing.leg,), crossing.leg, crossing.egress)
     return Made(Hop("faulty", tuple(late), prefix=crossing.hop.prefix)) if late else None
+
+
+def under_another_name(crossing: Crossing) -> Made | None:
+    """The answer has a response id of its own, and other words, none of it written as it came: it may be a stored one.
+
+    A gateway may read its upstream only to renew what it has stored, and what it plays is nearly the same.
+    """
+    leg, egress = crossing.leg.told(RESPONSE_ID), crossing.egress.told(RESPONSE_ID)
+    if not (leg and egress) or leg == egress or crossing.verbatim.same:
+        return None
+    less = crossing.verbatim.held and all(change.kind in _UNTOUCHED for change in crossing.hop.changes)
+    return None if less else Made(unproven(STORED))
+
+
+def in_other_fields(crossing: Crossing) -> Made | None:
+    """Output other than text stands in as many events less, and there are more of which nothing is understood.
+
+    Providers tell the same reasoning in one field or another, not all of which are known here.
+    """
+    leg, egress = crossing.leg, crossing.egress
+    if leg.told(PROVIDER_NAME) != egress.told(PROVIDER_NAME):
+        return None
+    moved = any(_moved(leg, egress, name) or _moved(egress, leg, name) for name in _BESIDE_TEXT)
+    return Made(unproven(ELSEWHERE)) if moved else None
+
+
+def _moved(full: Record, less: Record, name: str) -> bool:
+    """Whether events with this part may be those that tell nothing at the other point."""
+    least, most = not_understood(full)[0], not_understood(less)[1]
+    return full.part(name) > less.part(name) and most > least
 
 
 def read_by_lines(crossing: Crossing) -> Made | None:
@@ -118,6 +157,8 @@ RULES: Final[tuple[Rule, ...]] = (
     of_something_else,
     broke_an_event,
     went_on_behind_the_end,
+    under_another_name,
+    in_other_fields,
     read_by_lines,
     not_all_read,
     written_otherwise,

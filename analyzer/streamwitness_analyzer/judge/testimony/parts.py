@@ -12,6 +12,7 @@ from streamwitness.semconv import (
     MARK_BYTES,
     MAX_SLOTS,
     MISFRAMED,
+    OTHER,
     PART,
     PENDING_BYTES,
     PENDING_PARTS,
@@ -111,6 +112,13 @@ def withholds(before: Record, after: Record) -> bool:
     if not _OF_JUDGED & ~after.delivers:
         return False
     return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)
+
+
+def not_understood(record: Record) -> tuple[int, int]:
+    """How many events carry something that no profile understands, and no output: at least, and at most."""
+    masks = [mask for mask in parts_of(record).values() if mask & OTHER]
+    least = sum(1 for mask in masks if not mask & _OUTPUT)
+    return least, least + record.part("other") - len(masks)
 
 
 def unread(record: Record) -> bool:

@@ -1,0 +1,79 @@
+"""Gateways whose answer is not made of what they read, or tells some of it where nobody looks: all are in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from .harm import reworded
+from .labels import Trial
+from .mediator import Scene
+from .sockets.acts import Act, Event
+from .sockets.scenario import written
+
+_PROVIDER: Final = "openai_chat"
+_UNPROVABLE: Final = frozenset(("unprovable",))
+
+
+def _renews_its_store(rng: Random) -> Scene:
+    """A stored answer is played, while the upstream is read for the next time: it says nearly the same."""
+    one = Scene(rng, _PROVIDER)
+    other = {i: reworded(_PROVIDER, event, lambda text: f"{text}, as it was") for i, event in enumerate(one.answer)}
+    at = rng.choice([i for i, event in other.items() if event is not None])
+    stored = [other[i] or event if i == at else event for i, event in enumerate(one.answer)]
+    one.leg(one.answer)
+    one.send([_in_json(event, lambda told: told.update(id="stored", created=7)) for event in stored])
+    return one
+
+
+def _tells_elsewhere(rng: Random) -> Scene:
+    """Reasoning goes out in a field that nobody here knows."""
+    one = Scene(rng, _PROVIDER)
+    begin, *said = written(_PROVIDER, [Act("role"), *(Act("text", f"word {i} {rng.random()} ") for i in range(8)),
+                                       Act("finish", "stop"), Act("terminal")])  # fmt: skip
+    thought = [_in_json(begin, _thinking(f"thought {i} {rng.random()} ")) for i in range(rng.randint(1, 4))]
+    one.answer = [begin, *thought, *said]
+    one.leg(one.answer)
+    one.send([_in_json(event, _renamed) for event in one.answer])
+    return one
+
+
+def _thinking(text: str) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        told["choices"][0]["delta"] = {"reasoning_content": text}
+
+    return change
+
+
+def _renamed(told: dict[str, Any]) -> None:
+    for choice in told["choices"]:
+        if thought := choice["delta"].pop("reasoning_content", ""):
+            choice["delta"]["reasoning_details"] = [{"type": "reasoning.text", "text": thought}]
+
+
+def _in_json(event: Event, change: Callable[[dict[str, Any]], None]) -> Event:
+    """The event with something changed in its object; what is none stays."""
+    try:
+        told = json.loads(event.data)
+    except ValueError:
+        return event
+    change(told)
+    return event._replace(data=json.dumps(told))
+
+
+def _made(make: Callable[[Random], Scene], what: str) -> Callable[[Random, str], Trial]:
+    def stream(rng: Random, name: str) -> Trial:
+        one = make(rng)
+        one.before, one.notes = one.after, _UNPROVABLE
+        return one.trial(name, what)
+
+    return stream
+
+
+SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
+    "renews_its_store": (_made(_renews_its_store, "renews its store"), 1),
+    "tells_elsewhere": (_made(_tells_elsewhere, "tells elsewhere"), 1),
+}
+"""Name → what makes such a stream, and how often beside the others."""
