@@ -9,7 +9,7 @@ import pytest
 
 from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, usual
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, TERMINAL
+from streamwitness.semconv import ERROR, ERROR_TYPE, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge import judge
 
 WORDS = answer(range(1, 13))
@@ -135,3 +135,46 @@ def test_a_gateway_that_ends_with_a_finish_and_no_terminator_did_not_end_without
     found = verdict(path(WORDS[:9], sent, None, ingress=ingress, egress=egress))
     assert found["why"]["missing"] == "gateway out sent 7 events, with a finish, and no terminator"
     assert [note["kind"] for note in found["notes"]] == []
+
+
+def raising(at: int, *, parsed: int | None = None) -> list[Block]:
+    """An application that raises at an event and lets it out, after its parser had handed on so many."""
+    given = handed_on(WORDS)[:parsed]
+    rows = [*used(given)[:at], replace(used(given)[at], result="raised")]
+    left = {p: How(p, end="abandoned", delivers=usual(p).delivers) for p in ("wire", "parsed")} if parsed else {}
+    error = ((ERROR_TYPE, "KeyError"),)
+    return path(
+        WORDS, WORDS, WORDS, given, rows, applied=How("applied", of="parsed", end="raised", extra=error), **left
+    )
+
+
+@pytest.mark.parametrize("parsed", [7, None])
+def test_an_application_that_raises_is_told_as_that(parsed: int | None) -> None:
+    """However much its parser had read by then; what nobody took up is no loss among those that are."""
+    found = verdict(raising(6, parsed=parsed))
+    cells = {row["point"]: row["cells"] for row in found["points"]}
+    assert found["headline"] == "THE CLIENT'S REDUCER RAISED AT EVENT 6"
+    assert found["short"] == "REDUCER raised at event 6"
+    assert (cells["applied"][:7], set(cells["applied"][7:])) == ("oooooox", {"u"})
+    assert "3 text bytes were lost; " in found["summary"]
+    assert found["summary"].endswith("more events went no further, as the reader stopped.")
+    assert found["findings"][0]["evidence"]["missing"].endswith("its code raised at event 6 (KeyError)")
+
+
+def test_several_events_at_which_an_application_raised_are_counted() -> None:
+    """It went on behind each."""
+    given = used(handed_on(WORDS))
+    rows = [replace(event, result="raised") if event.of in (3, 7) else event for event in given]
+    found = verdict(path(WORDS, WORDS, WORDS, handed_on(WORDS), rows))
+    assert found["headline"] == "THE CLIENT'S REDUCER RAISED AT 2 EVENTS"
+    assert found["summary"] == "Answer ended normally. 6 of 36 text bytes never reached the application."
+
+
+def test_a_parser_that_raises_is_told_with_the_last_event_that_came_out_of_it() -> None:
+    """And with its evidence."""
+    wire = How("wire", end="abandoned", complete=False)
+    parsed = How("parsed", end="raised", complete=False, extra=((ERROR_TYPE, "KeyError"),))
+    found = verdict(path(WORDS, WORDS, WORDS[:9], WORDS[:6], wire=wire, parsed=parsed))
+    assert found["headline"] == "THE CLIENT'S PARSER RAISED AFTER EVENT 5"
+    assert found["why"]["seen"] == "client received 9 events"
+    assert found["why"]["missing"] == "client parsed 6 events, then raised (KeyError)"

@@ -140,7 +140,7 @@ CASES = {
     ),
     "reducer raises": Case(
         reducer_raised(), integrity="damaged",
-        findings=[("gap", "reducer", [9, 9])], counts=(15, 14), short="REDUCER lost event 9",
+        findings=[("gap", "reducer", [9, 9])], counts=(15, 14), short="REDUCER raised at event 9",
     ),
     "user cancels": Case(
         cancelled(), "client_cancelled", "client", counts=(40, 7),

@@ -239,6 +239,8 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
             never_due = not due or not step.after.closed or with_it
             unread = column > reach and not told and never_due
             row[column] = _absent(unread, position in quiet, position not in lost, step.after.closed)
+        if "u" in row and not step.peer:  # nor did what the point before had kept back come that far
+            row[:] = ["u" if letter == "c" and i > row.index("u") else letter for i, letter in enumerate(row)]
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
@@ -271,7 +273,11 @@ def _told_by_name(path: Path, step: Step) -> dict[int, str]:
     errors = [position for position in positions_with(step.before, ERROR) if position not in results]
     often = [p for p, told in results.items() if p != MISSING and sum(result in USED for result in told) > 1]
     part = [p for p, told in results.items() if told[-1] == "partial"]
-    letters = (("c", path.named.ignored), ("r", path.named.rejected), ("u", errors), ("+", often), ("~", part))
+    lost = places_told(step, "before")
+    raised = [p for p, told in results.items() if told[-1] == "raised" and p in lost]
+    letters = (
+        ("c", path.named.ignored), ("r", path.named.rejected), ("u", errors), ("x", raised), ("+", often), ("~", part),
+    )  # fmt: skip
     return {position: letter for letter, positions in letters for position in positions}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import CLIENT_ENDS, Point
+from streamwitness.semconv import CLIENT_ENDS, ERROR_TYPE, Point
 from streamwitness_analyzer.judge.compare.change import Change, Span
 from streamwitness_analyzer.judge.testimony.records import Record
 
@@ -46,7 +46,7 @@ def evidence(
     place = _place(change, sequence, about)
     whole = " whole" if change.kind in ("gap", "tail", "partial") else ""
     same = f"; same digest as at {words.label(same_as)}" if same_as and whole else ""
-    told = _reported(change, place) or _missing(
+    told = _reported(change, place, missing) or _missing(
         change, sequence, about, seen, missing, around or (sequence[0] - 1, sequence[1] + 1)
     )
     return {"seen": f"{SAW[seen.point]} {place}{whole}{same}", "missing": told}
@@ -74,11 +74,12 @@ def _place(change: Change, sequence: Span, about: bool) -> str:
     return f"{what} {words.near(sequence)}"
 
 
-def _reported(change: Change, place: str) -> str:
+def _reported(change: Change, place: str, record: Record) -> str:
     """What the application itself says that it did with these events."""
     begins, _, said = change.note.partition(" as ")
     if begins == "reported" and said in words.REPORTED:
-        return f"the application itself reports that {words.REPORTED[said]} {place}"
+        error = words.of_type(record.told(ERROR_TYPE)) if said == "raised" and record.end == "raised" else ""
+        return f"the application itself reports that {words.REPORTED[said]} {place}{error}"
     if begins != "rejected":
         return ""
     reasons = " or ".join(words.REFUSED_FOR.get(reason, reason) for reason in said.split(", "))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from streamwitness.semconv import COMPONENTS, POINTS, Point
 from streamwitness_analyzer.judge.attribute import Fault, Step
@@ -20,6 +20,9 @@ from streamwitness_analyzer.judge.testimony.view import Axis, View
 
 from . import words
 from .evidence import evidence, evidence_of_one
+
+_RAISED: Final = "reported as raised"
+"""The note of a loss of which the application reports that its code raised there."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Finding:
     def manner(self) -> str:
         """What it is told as: its kind, or one of the few that the kind alone would tell badly (`words.SPECIAL`)."""
         change = self._in_words
+        if change.note == _RAISED:
+            return words.RAISED_AT
         if change.proof.case != "envelope" or self.fault.by_itself:
             return change.kind
         if change.kind == "gap" and change.note:
@@ -87,12 +92,15 @@ class Finding:
     @property
     def short(self) -> str:
         """For a list."""
+        return words.short_finding(self.manner, self.fault.suspects, self.where)
+
+    @property
+    def where(self) -> str:
+        """Its place, for a list."""
         change = self._in_words
         if self.fault.by_itself and change.kind == "gap":
-            place = words.hole_in_short(self.sequence, change.count)
-        else:
-            place = words.place_in_short(change.kind, *self._place, change.count)
-        return words.short_finding(self.manner, self.fault.suspects, place)
+            return words.hole_in_short(self.sequence, change.count)
+        return words.place_in_short(change.kind, *self._place, change.count)
 
     @property
     def sentence(self) -> str:

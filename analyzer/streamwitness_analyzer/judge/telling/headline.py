@@ -39,5 +39,7 @@ def _deed(finding: Finding) -> _Deed:
 def _done(manner: str, findings: Sequence[Finding]) -> str:
     if not manner:
         return "the records contradict each other"
+    if manner == words.RAISED_AT and len(findings) == 1:
+        return words.did(manner, findings[0].where)
     changes = [finding.fault.change for finding in findings]
     return words.at_large(manner, sum(c.count for c in changes), all(c.exact for c in changes))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from streamwitness.semconv import (
     COMPONENTS,
+    ERROR_TYPE,
     LINKED,
     POINTS,
     PROVIDER_NAME,
@@ -15,6 +16,7 @@ from streamwitness.semconv import (
     UPSTREAM_MISMATCHES,
     UPSTREAM_NOISE,
     Component,
+    Point,
 )
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
@@ -26,6 +28,7 @@ from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
 from .counting import counts
+from .evidence import SAW
 from .findings import Finding
 from .headline import headline
 from .numbering import number_of_last
@@ -41,21 +44,30 @@ _LISTED: Final = 3
 """Findings that a list has room for."""
 _LAST_TOLD: Final = frozenset(
     ("upstream_truncated", "upstream_timeout", "gateway_truncated", "network_lost", "stalled", "upstream_error",
-     "client_cancelled", "client_timeout", "client_abandoned", "client_gone", "client_vanished"),
+     "client_cancelled", "client_timeout", "client_abandoned", "client_gone", "client_vanished",
+     "client_parser_abort", "client_reducer_abort"),
 )  # fmt: skip
 """Endings of which people read behind which event they were."""
+
+_RAISED_IN: Final[dict[str, Point]] = {"client_parser_abort": "parsed", "client_reducer_abort": "applied"}
+"""Endings by which something in the client raised → the point that it did not come to any more."""
 
 
 def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
     """Headline, summary and short form: what was found, and how it ended where that says more."""
     ending = _in_short(row, main, found)
     blamed = list(dict.fromkeys(finding.short for finding in found))
-    completed = row.ending == "completed"
-    short = "; ".join([*([] if completed and blamed else [ending]), *_listed(blamed)])
+    told_already = row.ending == "completed" or _raised_there(row, found)
+    short = "; ".join([*([] if told_already and blamed else [ending]), *_listed(blamed)])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
         short = f"{ending}, {integrity}"
     told = headline(found) if found else short.upper()
     return {"headline": told, "summary": _summary(row, integrity, found, main), "short": short}
+
+
+def _raised_there(row: Row, found: Sequence[Finding]) -> bool:
+    """Whether a finding tells that the application's code raised where the stream ended by that."""
+    return row.ending == "client_reducer_abort" and any(finding.manner == words.RAISED_AT for finding in found)
 
 
 def _listed(findings: list[str]) -> list[str]:
@@ -82,11 +94,19 @@ def _last(row: Row, main: Path | None, found: Sequence[Finding]) -> int | None:
     last = after(row, main)
     if main is not None and row.by == "client" and not found and (used := counts(main)[1]) is not None:
         return main.first + used - 1
+    if main is not None and row.ending in _RAISED_IN:
+        return _last_before_raising(row.ending, main, found)
     at = ended_at(row, main)
     if last is None or main is None or at is None or not found or last != main.first + at.events - 1:
         return last
     told = number_of_last(main, at, found)
     return last if told is None else told
+
+
+def _last_before_raising(ending: str, main: Path, found: Sequence[Finding]) -> int | None:
+    """The last event that came out of who raised."""
+    record = main.record(_RAISED_IN[ending])
+    return number_of_last(main, record, found) if record is not None and record.closed else None
 
 
 def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
@@ -99,6 +119,9 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
     total = max((record.total("content") for record in main.records), default=0) if main and lost else 0
+    if 0 < lost <= total and (unread := _unread(main)):
+        more = words.counted(unread, "more event")
+        return f"{first} {lost} text bytes were lost; {more} went no further, as the reader stopped."
     if 0 < lost <= total:
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
@@ -198,7 +221,9 @@ def _unvouched(found: Sequence[Finding]) -> list[str]:
 
 
 def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
-    """What two points next to it testify of an ending that is the provider's or the gateway's."""
+    """What two points next to it testify of an ending that is the provider's or the gateway's, or a parser's."""
+    if row.ending == "client_parser_abort" and main is not None:
+        return _of_a_parser(main)
     leg, egress = (main.record(point) for point in ("ingress", "egress")) if main else (None, None)
     if leg is None or (row.by, row.ending) == ("source", "completed") or row.by not in ("source", "gateway"):
         return {"seen": "", "missing": ""}
@@ -210,6 +235,17 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
     if row.by == "source":
         return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
     return {"seen": seen, "missing": _sent(egress) if egress is not None else ""}
+
+
+def _of_a_parser(main: Path) -> dict[str, str]:
+    wire, parsed = main.record("wire"), main.record("parsed")
+    if wire is None or parsed is None:
+        return {"seen": "", "missing": ""}
+    error = words.of_type(parsed.told(ERROR_TYPE))
+    return {
+        "seen": f"{SAW['wire']} {words.events(wire.events)}",
+        "missing": f"{SAW['parsed']} {words.events(parsed.events)}, then raised{error}",
+    }
 
 
 def _and_then(leg: Record, row: Row) -> str:
@@ -270,9 +306,7 @@ def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _stopped(path: Path) -> list[dict[str, Any]]:
-    undelivered = sum(
-        s.hop.unread for s in path.steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal"
-    )
+    undelivered = _unread(path)
     notes = [_undelivered(path, undelivered)] if undelivered else []
     if (silence := stalls.told(path)) is not None:
         notes.append(_note("silent", 1, silence))
@@ -285,6 +319,12 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
     ):
         notes.append(_note("rejected", len(path.named.rejected)))
     return notes
+
+
+def _unread(path: Path | None) -> int:
+    """Events that came, and that a client which had stopped did not take up."""
+    steps = path.steps if path is not None else []
+    return sum(s.hop.unread for s in steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal")
 
 
 def _undelivered(path: Path, count: int) -> dict[str, Any]:

@@ -43,9 +43,11 @@ VERBS: Final = {
 SWALLOWED: Final = "swallowed"
 MADE_UP: Final = "made up"
 OTHER_FINISH: Final = "other finish"
+RAISED_AT: Final = "raised at"
 SPECIAL: Final = {
     SWALLOWED: ("swallowed an error", "The error that {had} never {came}: the answer ends as if there had been none."),
     OTHER_FINISH: ("changed why the answer ended", "The reason to finish that {came} is not the one that {had}."),
+    RAISED_AT: ("raised at {what}", "The application's own code raised at {count}, and so {it} took no effect."),
     MADE_UP: ("made up the end of the answer", "The answer ends with {count} that {came}, and that {never_had}."),
 }
 """What some findings are told as in place of their kind → what was done, and the sentence."""
@@ -278,7 +280,7 @@ def suspects_called(suspects: Sequence[Component]) -> str:
 def did(manner: str, what: str) -> str:
     """What was done, by a finding's kind or what it is told as: `lost event 12`."""
     special, _ = SPECIAL.get(manner, ("", ""))
-    return special or VERBS[manner].format(what=what)
+    return (special or VERBS[manner]).format(what=what)
 
 
 def short_finding(manner: str, suspects: Sequence[Component], place: str) -> str:
@@ -354,6 +356,11 @@ def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -
     number = (events(count) if exact else f"at least {events(count)}") + words.get("which", "")
     text = sentence.format(count=number, it="it" if count == 1 else "them", **words)
     return text[0].upper() + text[1:]
+
+
+def of_type(error: object) -> str:
+    """The class of an exception, behind what raised it: ` (KeyError)`; empty where none is told."""
+    return f" ({error})" if isinstance(error, str) and error else ""
 
 
 def label(point: str) -> str:
