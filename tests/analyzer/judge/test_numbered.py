@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bench.truth.build import Event, How, answer
+from streamwitness import rows
+from streamwitness.blocks import Block
 from streamwitness.demo.scripts import chunk
-from streamwitness.semconv import Stamp
+from streamwitness.semconv import FIRST_NUMBER, STAMPED, Stamp
+from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
 from tests.cases.pipeline import Play, Stream
 
@@ -67,8 +72,10 @@ def test_a_reset_loses_the_end() -> None:
 
 
 def test_what_an_own_stop_left_is_unread() -> None:
-    """Lost is only what the client went past."""
-    assert told(verdict([0, 1, 3], end="timeout")) == [("gap", ["transport"], 1, [2, 2], False)]
+    """In play is only what the client went past, and what it went past may have been under way."""
+    found = verdict([0, 1, 3], end="timeout")
+    assert told(found) == [("gap_or_late", ["transport"], 1, [2, 2], False)]
+    assert not found["findings"][0]["exact"]
 
 
 def test_bytes_that_were_changed_under_their_number() -> None:
@@ -90,6 +97,41 @@ def test_an_event_that_somebody_put_in_has_the_number_of_the_one_before_it(piece
     play = Play([*sent[:4], piece, *sent[4:]], proper(), sent, ANSWER, stamp="id")
     (found,) = stream.play(play).verdict()["findings"]
     assert (found["kind"], found["suspects"], found["count"], found["exact"]) == (kind, ["transport"], 1, True)
+
+
+def by_rows(came: list[Event], numbers: list[int]) -> dict[str, Any]:
+    """What is said where both points record numbers and no digests."""
+    gateway = How("egress", legs=(), level="rows", extra=((STAMPED, "id"), (FIRST_NUMBER, 0))).blocks(SAID)
+    client = How("wire", level="rows", extra=((STAMPED, "id"),)).blocks(came)
+    return judge([*_numbered(gateway, list(range(len(SAID)))), *_numbered(client, numbers)], settled=True)
+
+
+def _numbered(blocks: list[Block], numbers: list[int]) -> list[Block]:
+    (block,) = blocks
+    return [replace(block, rows=rows.encode({**block.columns(), "sequence": numbers}, block.row_count))]
+
+
+SAID = answer(range(1, 6))
+
+
+def test_without_digests_numbers_prove_no_content() -> None:
+    """Another text under the same number is no less in its place: nobody is accused, and nobody cleared."""
+    found = by_rows([*SAID[:3], Event(99), *SAID[4:]], list(range(len(SAID))))
+    assert (found["findings"], found["integrity"]) == ([], "unproven")
+    assert "transport" not in found["why"]["cleared"]
+
+
+def test_without_digests_what_came_more_is_not_called_a_copy() -> None:
+    """An event that somebody put in bears the number before it, and may be any."""
+    found = by_rows([*SAID[:3], Event(77), *SAID[3:]], [0, 1, 2, 2, *range(3, len(SAID))])
+    assert [(f["kind"], f["suspects"], f["count"]) for f in found["findings"]] == [("extra", ["transport"], 1)]
+
+
+def test_without_digests_a_number_that_never_came_is_a_loss() -> None:
+    """What was lost, numbers tell alone."""
+    numbers = [0, 1, *range(3, len(SAID))]
+    found = by_rows([SAID[i] for i in numbers], numbers)
+    assert told(found) == [("gap", ["transport"], 1, [2, 2], False)]
 
 
 def test_numbers_that_a_proxy_took_out_leave_it_to_the_digests() -> None:

@@ -2,13 +2,15 @@
 
 A number is the event's place in the stream as it left the gateway (docs/design.md §2), so the client's record names
 the events of the gateway's. Answered only where every row of both is held and every number is one that was given: else
-the digests decide.
+the digests decide. Numbers tell what came and where, never that it is what was sent: that takes digests.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from streamwitness.semconv import MISSING
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -16,6 +18,8 @@ from streamwitness_analyzer.judge.testimony.view import View
 
 from .change import Change, Hop, Proof, faulty
 from .edits import longest_rising, runs
+
+NUMBERS_ALONE: Final = "every number came in its place; without digests nobody knows whether the content is the same"
 
 
 def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
@@ -32,12 +36,14 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     foreign = _foreign(order, there.values, here.values)
     own = [(place, here.values[i]) for i, place in enumerate(order) if i not in foreign]
     places = [place for place, _ in own]
-    changes = [*_missing(order, before, peer), *_again(places), *_moved(places), *_changed(own, there.values)]
-    changes += _added(foreign, there, here)
+    known = there.digests and here.digests
+    changes = [*_missing(order, before, peer), *_again(places, "duplicate" if known else "extra")]
+    changes += [*_moved(places), *_changed(own, there.values), *_added(foreign, there, here)]
     if changes:
         return faulty(changes, Proof("by_number"), prefix=min(change.span[0] for change in changes))
     reach = max(order, default=-1) + 1
-    return Hop("intact", prefix=reach, unread=before.events - reach)
+    hop = Hop("intact", prefix=reach, unread=before.events - reach)
+    return hop if known else replace(hop, status="unproven", reason=NUMBERS_ALONE)
 
 
 def _numbers(record: Record) -> list[int]:
@@ -50,19 +56,23 @@ def _numbers(record: Record) -> list[int]:
 
 
 def _missing(order: Sequence[int], before: Record, peer: bool) -> Iterator[Change]:
-    """Events that never came, although the client read on beyond them (or to the end)."""
+    """Events that never came, although the client read on beyond them (or to the end).
+
+    Of one that stopped by itself nobody knows whether they would have come later.
+    """
     here = set(order)
     due = before.events if peer else max(order, default=-1) + 1
     for run in runs([place for place in range(due) if place not in here], range(before.events)):
         span = (run[0], run[-1])
-        kind = "tail" if span[1] == before.events - 1 else "gap"
-        yield Change(kind, len(run), True, "before", span, span, True)
+        kind = "gap_or_late" if not peer else "tail" if span[1] == before.events - 1 else "gap"
+        yield Change(kind, len(run), peer, "before", span, span, True)
 
 
-def _again(order: Sequence[int]) -> Iterator[Change]:
+def _again(order: Sequence[int], kind: str) -> Iterator[Change]:
+    """Numbers that came more than once; without digests such an event may be another one (`_foreign`)."""
     for place, count in sorted(Counter(order).items()):
         if count > 1:
-            yield Change("duplicate", count - 1, True, "before", (place, place), (place, place), True)
+            yield Change(kind, count - 1, True, "before", (place, place), (place, place), True)
 
 
 def _moved(order: Sequence[int]) -> Iterator[Change]:
