@@ -106,6 +106,8 @@ class Passage:
     """How many of those that are missing were sent once more: of what came then, or was lost again, it counts once."""
     due: int | None = None
     """Where its reader stopped: how many of `before` were due, up to the furthest that came out; None: not known."""
+    late: int = 0
+    """How many of those that were due were only moved behind where its reader stopped: nobody lost them."""
     anew: bool = False
     """Whether it cuts anew what it hands on: then pieces of one text that follow each other show as one."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, elsewhere, ends, exchanges, gateways, partial, timed, witnesses
+from . import applications, edges, elsewhere, ends, exchanges, gateways, numbers, partial, timed, witnesses
 from .labels import Trial
 from .recorded import numbered, recorded
 
@@ -14,6 +14,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **partial.SORTS,
     "recorded": (recorded, 3),
     "numbered": (numbered, 1),
+    **numbers.SORTS,
     **exchanges.SORTS,
     **applications.SORTS,
     **gateways.SORTS,

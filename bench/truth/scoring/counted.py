@@ -85,7 +85,8 @@ def _due(case: Case, passage: Passage, told: _Findings, out: Score) -> None:
         return
     late = any(deed.act == "move" and deed.component == passage.component for deed in case.trial.deeds)
     kinds = LOST - {"gap_or_late"} if late else LOST
-    count, real = _sum([f for f in told if f["kind"] in kinds]), missing(passage.before[: passage.due], passage.after)
+    count = _sum([f for f in told if f["kind"] in kinds])
+    real = missing(passage.before[: passage.due], passage.after) - passage.late
     if count > real:
         out.say("said", f"{passage.component}: {count} told, {real} were due and did not come")
 

@@ -24,7 +24,7 @@ class Difference:
     new: bool = False
     """Whether some of what came out more had never gone in."""
     copied: bool = False
-    """Whether some had."""
+    """Whether some had, or came out more than once."""
 
     @classmethod
     def of(cls, passage: Passage) -> Difference:
@@ -38,7 +38,7 @@ class Difference:
             more.total(),
             _kept(passage.before, both) != _kept(passage.after, both),
             any(not before[token] for token in more),
-            any(before[token] for token in more),
+            any(before[token] or count > 1 for token, count in more.items()),
         )
 
     def allows(self, kind: str, *, stopped: bool) -> bool:
