@@ -20,12 +20,19 @@ _UNPROVABLE: Final = frozenset(("unprovable",))
 def _renews_its_store(rng: Random) -> Scene:
     """A stored answer is played, while the upstream is read for the next time: it says nearly the same."""
     one = Scene(rng, _PROVIDER)
-    other = {i: reworded(_PROVIDER, event, lambda text: f"{text}, as it was") for i, event in enumerate(one.answer)}
-    at = rng.choice([i for i, event in other.items() if event is not None])
-    stored = [other[i] or event if i == at else event for i, event in enumerate(one.answer)]
+    while not _reworded(one.answer):
+        one.answer = one.say(rng)
+    at, other = rng.choice(list(_reworded(one.answer).items()))
+    stored = [*one.answer[:at], other, *one.answer[at + 1 :]]
     one.leg(one.answer)
     one.send([_in_json(event, lambda told: told.update(id="stored", created=7)) for event in stored])
     return one
+
+
+def _reworded(events: list[Event]) -> dict[int, Event]:
+    """Place → the event with other words, of those that have any."""
+    other = {i: reworded(_PROVIDER, event, lambda text: f"{text}, as it was") for i, event in enumerate(events)}
+    return {i: event for i, event in other.items() if event is not None}
 
 
 def _tells_elsewhere(rng: Random) -> Scene:
