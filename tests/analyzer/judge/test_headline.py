@@ -11,6 +11,7 @@ from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, us
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, ERROR_TYPE, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge import judge
+from tests.analyzer.judge.timed import Timed, stream
 
 WORDS = answer(range(1, 13))
 
@@ -178,3 +179,24 @@ def test_a_parser_that_raises_is_told_with_the_last_event_that_came_out_of_it() 
     assert found["headline"] == "THE CLIENT'S PARSER RAISED AFTER EVENT 5"
     assert found["why"]["seen"] == "client received 9 events"
     assert found["why"]["missing"] == "client parsed 6 events, then raised (KeyError)"
+
+
+def test_an_answer_that_its_gateway_finished_is_told_with_what_it_had_read() -> None:
+    """The finish is not the provider's, and the picture shows it."""
+    sent = [*WORDS[:7], *WORDS[-2:]]
+    egress = How("egress", legs=(LEG,), extra=((FINISH_REASONS_ATTRIBUTE, ("stop",)),))
+    ingress = How("ingress", leg=0, end="cancelled", complete=False)
+    found = verdict(path(WORDS[:7], sent, sent, ingress=ingress, egress=egress))
+    cells = {row["point"]: row["cells"] for row in found["points"]}
+    assert found["headline"] == "THE GATEWAY STOPPED READING AFTER EVENT 6 AND FINISHED THE ANSWER ITSELF, UNPROVEN"
+    assert (cells["egress"], cells["wire"]) == ("ooooooo++", "ooooooooF")
+    assert found["why"]["missing"] == "gateway out sent 9 events, with a finish (stop) that gateway in never read"
+
+
+def test_a_gateway_that_waited_no_longer_is_told_with_its_source() -> None:
+    """Who was slow is one thing, whose patience ended another."""
+    words, at = answer(range(1, 7), finish=False, done=False), [0.1 * n for n in range(7)]
+    found = verdict(stream(Timed(words, at, 1.8, "timeout"), Timed(words, at, 1.8), Timed(words, at, 1.8)))
+    assert found["headline"] == "THE GATEWAY GAVE UP WAITING FOR THE SOURCE AFTER EVENT 6"
+    assert found["ending"]["by"] == "source"
+    assert found["why"]["seen"] == "gateway in read 7 events, then waited no longer (1.2 s after its last event)"

@@ -14,6 +14,7 @@ from streamwitness.semconv import ERROR, FINISH, MISSING, TERMINAL
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.client.named import USED, carrying, read
 from streamwitness_analyzer.judge.compare.change import LOSSES
+from streamwitness_analyzer.judge.gateway.envelope import MADE_UP
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of, positions_with
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -320,6 +321,9 @@ def _insert_new(grid: _Grid, step: Step, unsure: bool) -> None:
 def _letters_of_new(step: Step, unsure: bool) -> dict[int, str]:
     """Positions behind the hop → the letter of what is one too many there; what says nothing may come by design."""
     hop, after = step.hop, step.after
+    if hop.reason == MADE_UP:
+        read = step.before.part("finish") + step.before.part("terminal")
+        return {} if read else dict.fromkeys(positions_with(after, FINISH | TERMINAL), "+")
     if hop.status == "intact" or hop.reason in words.LEFT_OPEN:
         return {}
     every = unsure or after.point == "wire"

@@ -8,6 +8,7 @@ from typing import Any, Final
 from streamwitness.semconv import (
     COMPONENTS,
     ERROR_TYPE,
+    FINISH_REASONS_ATTRIBUTE,
     LINKED,
     POINTS,
     PROVIDER_NAME,
@@ -20,11 +21,12 @@ from streamwitness.semconv import (
 )
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
-from streamwitness_analyzer.judge.ending.moment import ended_at
+from streamwitness_analyzer.judge.ending.moment import ended_at, moment
 from streamwitness_analyzer.judge.ending.states import after, finish
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import REFUSED_AS
 from streamwitness_analyzer.judge.testimony.records import Record
+from streamwitness_analyzer.judge.waiting import seconds
 
 from . import words
 from .counting import counts
@@ -78,12 +80,21 @@ def _listed(findings: list[str]) -> list[str]:
 
 def _in_short(row: Row, main: Path | None, found: Sequence[Finding]) -> str:
     text = words.ended(row.ending, row.by)
+    if (row.ending, row.by) == ("completed", "gateway"):
+        return words.OWN_END.format(after=_last_read(main, found))
     if row.ending not in _LAST_TOLD:
         return text
     last = _last(row, main, found)
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
     return f"{text} after event {last}" if last is not None and last >= 0 else text
+
+
+def _last_read(main: Path | None, found: Sequence[Finding]) -> str:
+    """Behind which event a gateway let go of its upstream, if that is known; as the gateway read them."""
+    leg = main.upstream.leg if main is not None and not main.upstream.joined else None
+    told = leg is not None and leg.events and all(finding.axis == "ingress" for finding in found)
+    return f" after event {leg.events - 1}" if leg is not None and told else ""
 
 
 def _last(row: Row, main: Path | None, found: Sequence[Finding]) -> int | None:
@@ -234,7 +245,7 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
     seen = f"{words.label(leg.point)} read {words.events(leg.events)}{_and_then(leg, row)}"
     if row.by == "source":
         return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
-    return {"seen": seen, "missing": _sent(egress) if egress is not None else ""}
+    return {"seen": seen, "missing": _sent(egress, leg) if egress is not None else ""}
 
 
 def _of_a_parser(main: Path) -> dict[str, str]:
@@ -254,17 +265,30 @@ def _and_then(leg: Record, row: Row) -> str:
         return ", then no more" if row.by == "source" else ""
     if leg.complete:
         return ", the whole answer"
+    if leg.end == "timeout":
+        silent = moment(leg)["silent_ms"]
+        return ", then waited no longer" + (
+            f" ({seconds(silent)} after its last event)" if silent and leg.events else ""
+        )
     return f", then {words.UPSTREAM_ENDS.get(leg.end or '', 'no more')}"
 
 
-def _sent(egress: Record) -> str:
+def _sent(egress: Record, leg: Record) -> str:
     """How gateway out ended, for an ending that is the gateway's."""
     end = words.GATEWAY_ENDS.get(egress.end or "")
     if end is None and egress.part("error"):
         end = "the last of them an error of its own"
     finish = "with a finish, and no terminator" if egress.part("finish") else "then ended without a finish"
+    if end is None and egress.complete and egress.part("finish") > leg.part("finish"):
+        end = f"with a finish{words.of_type(_reason(egress))} that {words.label(leg.point)} never read"
     end = end or ("with a finish" if egress.complete else finish)
     return f"{words.label(egress.point)} sent {words.events(egress.events)}, {end}"
+
+
+def _reason(record: Record) -> object:
+    """Why the answer ended, as one point was told."""
+    reasons = record.told(FINISH_REASONS_ATTRIBUTE)
+    return reasons[0] if isinstance(reasons, (list, tuple)) and reasons else None
 
 
 # --------------------------------------------------------------------------- notes

@@ -123,7 +123,7 @@ ENDED: Final = {
     "network_lost": "TRANSPORT broke off",
     "upstream_error": "SOURCE sent an error",
     "upstream_truncated": "SOURCE cut",
-    "upstream_timeout": "SOURCE timed out",
+    "upstream_timeout": "the GATEWAY gave up waiting for the SOURCE",
     "upstream_rejected": "SOURCE refused",
     "gateway_error": "GATEWAY failed",
     "gateway_truncated": "GATEWAY cut",
@@ -147,6 +147,10 @@ _WHO_FIRST: Final = frozenset(("protocol_violation", "stalled", "stalled_before_
 """Endings of which the words do not tell yet who it was."""
 
 
+OWN_END: Final = "the GATEWAY stopped reading{after} and finished the answer itself"
+"""How an answer ended that its gateway completed."""
+
+
 def ended(ending: str | None, by: str | None) -> str:
     """How it ended, in a few words: `GATEWAY cut`; where it was not seen who ended it, nobody is named."""
     if ending is None:
@@ -154,7 +158,7 @@ def ended(ending: str | None, by: str | None) -> str:
     if by is None:
         return NOT_SEEN.get(ending, ENDED[ending])
     if ending == "completed" and by == "gateway":
-        return "completed by the GATEWAY itself"
+        return OWN_END.format(after="")
     return f"{by.upper()} {ENDED[ending]}" if ending in _WHO_FIRST else ENDED[ending]
 
 
@@ -162,7 +166,6 @@ UPSTREAM_ENDS: Final = {
     "eof": "the end of the body",
     "reset": "a connection reset",
     "protocol_error": "a body that broke off",
-    "timeout": "nothing more in time",
     "stopped_at_terminal": "the terminator",
     "cancelled": "let go of the upstream",
     "abandoned": "let go of the upstream",
@@ -359,7 +362,7 @@ def _counted(sentence: str, count: int, exact: bool, words: Mapping[str, str]) -
 
 
 def of_type(error: object) -> str:
-    """The class of an exception, behind what raised it: ` (KeyError)`; empty where none is told."""
+    """The class of an exception behind what raised it, or a reason behind a finish: ` (KeyError)`; empty if none is."""
     return f" ({error})" if isinstance(error, str) and error else ""
 
 
