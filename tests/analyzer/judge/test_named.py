@@ -74,6 +74,42 @@ def test_ignored_is_a_note() -> None:
     assert [(n["kind"], n["count"]) for n in verdict["notes"]] == [("ignored", 1)]
 
 
+@pytest.mark.parametrize("result", ["raised", "overflow_dropped", "partial", "buffered", "gap"])
+@pytest.mark.parametrize("lost", [1, 3], ids=["within", "the closing block"])
+def test_what_was_refused_may_have_been_taken_in_a_lost_report(result: str, lost: int) -> None:
+    """An application may try again: no refusal is the last word while a later report of old events may be lost."""
+    again = [*changed(2, result=result)[:12], APPLIED[2], *APPLIED[12:]]
+    assert told(reduce(again, cuts=(5, 15, 18))) == (
+        [("duplicate", ["reducer"], 1, (2, 2))] if result == "partial" else []
+    )
+    late = [*changed(2, result=result), APPLIED[2]]
+    blocks, place = (again, (5, 15, 18)) if lost == 1 else (late, (5, 15, 20))
+    verdict = reduce(blocks, cuts=place, lost=(lost,))
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+def test_what_was_dropped_in_a_lost_report_is_not_displaced_where_it_is_taken_later() -> None:
+    """It may have been dropped in its place, and fetched again from a store."""
+    applied = [*changed(2, result="overflow_dropped"), APPLIED[2]]
+    verdict = reduce(applied, cuts=(5, 15), lost=(0,))
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("lost", [(), (0,)])
+def test_what_is_refused_after_it_was_taken_is_in_the_answer(lost: Sequence[int]) -> None:
+    """A copy that a reducer refuses, of an event that it has, or may have."""
+    applied = [*APPLIED, replace(APPLIED[2], result="duplicate")]
+    verdict = reduce(applied, cuts=(5, 15), lost=lost)
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven" if lost else "intact", [])
+
+
+def test_what_an_application_held_back_when_it_stopped_was_in_its_hand() -> None:
+    """It had the rest of its time for that; only one that read to the end has refused what it still holds."""
+    held = [replace(e, result="buffered") for e in APPLIED[:12]]
+    assert reduce(held, end="cancelled")["findings"] == []
+    assert [f["kind"] for f in reduce(held, end="eof")["findings"]] == ["gap", "tail"]
+
+
 def test_an_event_that_was_passed_over_is_lost() -> None:
     """Ownership: the block in which the maximum passes it does not have it."""
     assert told(reduce([e for e in APPLIED if e.of != 9])) == [("gap", ["reducer"], 1, (9, 9))]
@@ -121,8 +157,7 @@ def test_a_lost_block_owns_what_it_passed() -> None:
     assert told(reduce(applied, cuts=(5, 10, 15), lost=(1,))) == [("gap", ["reducer"], 1, (12, 12))]
 
 
-@pytest.mark.parametrize("lost", [1, 3], ids=["within", "the closing block"])
-@pytest.mark.parametrize("result", ["raised", None], ids=["reported", "passed over"])
+@pytest.mark.parametrize(("result", "lost"), [("raised", 1), (None, 1), (None, 3)])
 def test_a_count_beside_lost_reports_is_a_bound(result: str | None, lost: int) -> None:
     """More may have gone the same way in the block that is lost."""
     applied = [replace(e, result=result or e.result) for e in APPLIED if e.of != 12 or result]

@@ -2,6 +2,7 @@
 
 Each row of B holds in `of` the position at A. The block in which the running maximum passes a position owns it: the
 event is in that block or it is not there in time. Rejections (`duplicate`, `gap`, …) are seen, and point back.
+What was not taken may be taken later: a refusal is the last word only where no later report is lost that may be of it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _NOT_OF_A: Final = "it names events that the point before never had"
 _APART: Final = "kinds of output were taken up one after the other"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
+_WHOLE: Final = frozenset(("ok", "applied"))
 
 
 @dataclass(slots=True)
@@ -52,6 +54,8 @@ class Naming:
     """Whether a lost block holds events that came after later ones."""
     reach: int = -1
     """Highest position named."""
+    again: int = 0
+    """How many of `order` stand before a lost block that names events again."""
 
     def unknown(self, position: int) -> bool:
         """Whether a lost block owns the position."""
@@ -89,7 +93,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
     content, left_out = _taken_up(_said(a), a, b)
     naming = read(b)
-    told = {p: results[-1] for p, results in naming.results.items()}
+    told = _told(naming, b, peer)
     if a.closed and naming.reach >= a.events:
         return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
     choices, kinds = _choices((a, *before)), kinds_of(a, b)
@@ -112,6 +116,25 @@ def _reported(hop: Hop, naming: Naming, told: Mapping[int, str]) -> Named:
     rejected = {p: result for p, result in sorted(told.items()) if result in REJECTIONS}
     taken = sum(1 for results in naming.results.values() for result in results if result in USED)
     return Named(hop, ignored, rejected, None if naming.unnamed else taken)
+
+
+def _told(naming: Naming, b: Record, peer: bool) -> dict[int, str]:
+    """What became of each event in the end; left out where it was not taken, and may have been before or after.
+
+    What was taken once is in the answer, whatever was refused after that. What an application that stopped by itself
+    held back was in its hand.
+    """
+    final = frozenset(naming.order[naming.again :] if b.closed else ())
+    told = {}
+    for position, results in naming.results.items():
+        last = results[-1]
+        if last in REJECTIONS:
+            last = next(filter(_WHOLE.__contains__, results), last)
+        refused = last in REJECTIONS
+        hidden = refused and (naming.late or naming.unknown(position) or (last == "buffered" and not peer))
+        if not hidden and (position in final or not (refused or last in LOSING)):
+            told[position] = last
+    return told
 
 
 def _said(a: Record) -> dict[int, int]:
@@ -252,7 +275,8 @@ def _note_lost(naming: Naming, at: _State, to: _State) -> None:
         return
     span, skipped, regressions = to.highest - at.highest, to.skipped - at.skipped, to.regressions - at.regressions
     naming.unnamed += max(0, events - (span - skipped) - regressions)
-    naming.late = naming.late or regressions > 0
+    if regressions > 0:
+        naming.late, naming.again = True, len(naming.order)
     naming.lost.append(Lost(at.highest + 1, to.highest, skipped))
 
 
@@ -331,9 +355,10 @@ def _repeated(naming: Naming) -> Iterable[Change]:
 def _displaced(naming: Naming, kinds: Kinds | None) -> Iterable[Change]:
     """Events applied after later ones of their kind: the fewest that must move to restore the order.
 
-    Where reports are lost, one that seems displaced may be a copy of one that was reported there.
+    Where reports are lost, one that seems displaced may be a copy of one that was reported there, or may have been
+    refused there at first: of one whose owner is lost nobody knows.
     """
-    moved = displaced(used_once(naming), kinds)
+    moved = displaced([p for p in used_once(naming) if not naming.unknown(p)], kinds)
     if moved:
         span = (min(moved), max(moved))
         exact = len(moved) == 1 and not (naming.unnamed or naming.late)
