@@ -166,7 +166,7 @@ def _source_errs_and_all_read_on(one: _Path) -> None:
     at = one.midst()
     sent = [*one.answer[:at], *one.error, *one.answer[at:]]
     for point in ("ingress", "egress", "wire"):
-        one.at(point, sent)  # type: ignore[arg-type]
+        one.at(point, sent)
     one.used()
     one.by("upstream_error", "source", "completed")
 
@@ -237,6 +237,54 @@ def _upstream_alone(one: _Path) -> None:
     one.notes = _UNPROVABLE
 
 
+def _source_is_too_slow(one: _Path) -> None:
+    """The gateway waits no longer for its upstream, and raises, or ends what it had begun."""
+    at = one.midst()
+    one.at("ingress", one.answer[:at], "timeout")
+    sent, came = one.rng.choice((("raised", "protocol_error"), ("eof", "eof")))
+    one.at("egress", one.answer[:at], sent)
+    one.at("wire", one.answer[:at], came)
+    one.used(came)
+    one.did("source", "cut", *range(at, len(one.answer)))
+    one.by("upstream_timeout", "source")
+
+
+def _gateway_is_stopped(one: _Path) -> None:
+    """The gateway's process is told to end."""
+    at = one.midst()
+    one.at("ingress", one.answer[: at + 1], "cancelled")
+    one.at("egress", one.answer[:at], "shutdown")
+    one.at("wire", one.answer[:at], "reset")
+    one.used("reset")
+    one.stopped = frozenset(("gateway",))
+    one.by("gateway_shutdown", "gateway")
+
+
+# --------------------------------------------------------------------------- code of the client that raises
+
+
+def _raises(one: _Path, parsed: str) -> None:
+    at = one.midst()
+    one.at("ingress", one.answer)
+    one.at("egress", one.answer)
+    one.at("wire", one.answer[: at + one.rng.randint(1, 2)], "abandoned")
+    one.at("parsed", one.answer[: at + (parsed != "raised")], parsed)
+    one.at("applied", one.answer[:at], "raised")
+    one.stopped = _BEHIND_THE_GATEWAY
+
+
+def _parser_raises(one: _Path) -> None:
+    """The client's parser raises at an event that is in order."""
+    _raises(one, "raised")
+    one.by("client_parser_abort", "client")
+
+
+def _application_raises(one: _Path) -> None:
+    """The application's code raises, and lets go of what it has not read."""
+    _raises(one, "abandoned")
+    one.by("client_reducer_abort", "client")
+
+
 # --------------------------------------------------------------------------- clients that leave, and say nothing
 
 
@@ -283,7 +331,8 @@ def _leaves_before_the_first(one: _Path) -> None:
 
 _MAKERS: Final = (
     _source_errs_and_all_read_on, _proxy_errs_instead, _proxy_errs_and_hangs_up, _upstream_alone, _goes, _vanishes,
-    _is_never_heard, _leaves_before_the_first,
+    _is_never_heard, _leaves_before_the_first, _source_is_too_slow, _gateway_is_stopped, _parser_raises,
+    _application_raises,
 )  # fmt: skip
 _ON_REQUEST: Final = (_source_errs_and_goes_on, _gateway_errs_and_goes_on, _proxy_puts_an_error_in, _rejected)
 """Those of which the judge does not yet tell every ending as it is: an SDK that raised at an error is told to have

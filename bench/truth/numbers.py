@@ -163,11 +163,9 @@ def _put_in_without_digests(one: _Numbered) -> None:
 
 
 _MAKERS: Final = (
-    _lost_and_stopped, _late_and_come, _sound_without_digests, _lost_without_digests, _doubled_without_digests,
+    _late_and_stopped, _lost_and_stopped, _late_and_come, _sound_without_digests, _changed_without_digests,
+    _lost_without_digests, _doubled_without_digests, _put_in_without_digests,
 )  # fmt: skip
-_ON_REQUEST: Final = (_late_and_stopped, _changed_without_digests, _put_in_without_digests)
-"""Those that the judge does not tell as they are yet: what may be late as lost, by numbers alone as intact, and what
-was put in as a copy."""
 
 
 def _one_of(*makers: Callable[[_Numbered], None]) -> Callable[[Random, str], Trial]:
@@ -185,6 +183,6 @@ def _called(make: Callable[[_Numbered], None]) -> str:
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "numbers": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in (*_MAKERS, *_ON_REQUEST)},
+    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
 }
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from streamwitness.semconv import COMPONENTS
 
 from .gates import GATES, Tally
-from .loss import LOSSES
+from .loss import LOSSES, WHOLE
 from .score import OUTCOMES
 
 _STAYS: Final = "\N{NO-BREAK SPACE}"
@@ -115,6 +115,13 @@ def _endings(tally: Tally) -> Iterator[str]:
     for (loss, real, told), count in sorted(tally.endings.items()):
         if loss == "none":
             yield f"  {real:<24} {told:<24} {count:>9,}{'' if real == told else '   differs'}"
+    scored, whole = _scored(tally)
+    yield f"endings scored: {scored:,} of {whole:,} whole verdicts"
+
+
+def _scored(tally: Tally) -> tuple[int, int]:
+    """Of how many verdicts for which all records were held the true ending is known, and of how many in all."""
+    return tally.rate("ended", WHOLE).all, tally.rate("third", WHOLE).all
 
 
 def mean_suspects(tally: Tally, whose: str) -> float:
@@ -136,6 +143,7 @@ def document(tally: Tally, **about: Any) -> dict[str, Any]:
         "components": _nested(tally.matrix.items()),
         "by": _nested(tally.by.items()),
         "endings": _nested(tally.endings.items()),
+        "endings_scored": dict(zip(("scored", "whole"), _scored(tally), strict=True)),
         "unknowable": tally.outcomes("unknowable", LOSSES),
         "mean_suspects": {
             of: round(mean_suspects(tally, of), 4) for of in (*LOSSES, *sorted({b for b, _, _ in tally.by}))
