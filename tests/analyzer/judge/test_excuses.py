@@ -16,6 +16,7 @@ from streamwitness.semconv import (
     PROVIDER_NAME,
     REASONING,
     RESPONSE_ID,
+    SNAPSHOT,
     TEXT,
     UNKNOWN_PROVIDER,
 )
@@ -125,3 +126,22 @@ def test_reasoning_that_may_have_moved_to_a_field_that_is_not_understood_is_no_l
     assert [(c.kind, c.count) for c in judge_leg(crossing(ANSWER, read=THOUGHT)).hop.changes] == [("gap", 3)]
     beside = [*TOLD_ELSEWHERE[:6], *TOLD_ELSEWHERE[7:]]
     assert [(c.kind, c.count) for c in judge_leg(crossing(beside, read=TOLD_ELSEWHERE)).hop.changes] == [("gap", 1)]
+
+
+def test_what_may_be_told_in_other_fields_is_no_invention() -> None:
+    """Speech with its words beside it that go out as text, and a text that the upstream told as a whole only."""
+    spoken = [ANSWER[0], *(Event(parts=OTHER) for _ in range(12)), *ANSWER[-2:]]
+    one = ((RESPONSE_ID, "a"),)
+    assert first(crossing(ANSWER, read=spoken, told=one)) == "in_other_fields"
+    whole = [ANSWER[0], Event(parts=SNAPSHOT), *ANSWER[-2:]]
+    assert first(crossing([*ANSWER[:-2], *whole[1:]], read=whole, told=one)) == "in_other_fields"
+
+
+def test_reasoning_that_is_told_in_another_format_may_stand_in_a_field_that_is_not_understood() -> None:
+    """Formats have events of their own that tell nothing: that they have others proves nothing of texts."""
+    translated = record(How("egress", legs=(LEG,), extra=((PROVIDER_NAME, "openai"),)), TOLD_ELSEWHERE)
+    leg = record(How("ingress", leg=0, extra=((PROVIDER_NAME, "anthropic"),)), [*THOUGHT, *TOLD_ELSEWHERE[1:4]])
+    assert first(Crossing(leg, translated, only=True)) == "in_other_fields"
+    less = record(How("egress", legs=(LEG,), extra=((PROVIDER_NAME, "openai"),)), [Event(parts=OTHER), *LOST])
+    read_ = record(How("ingress", leg=0, extra=((PROVIDER_NAME, "anthropic"),)), ANSWER)
+    assert first(Crossing(read_, less, only=True)) == ""

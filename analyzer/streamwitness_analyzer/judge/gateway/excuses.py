@@ -35,6 +35,7 @@ ELSEWHERE: Final = (
 TOO_LITTLE: Final = "too little of this upstream response is known to have come in one run for a proof"
 _BESIDE_TEXT: Final = ("reasoning", "refusal")
 """Parts of output for which servers have fields of their own."""
+_TOLD: Final = ("text", *_BESIDE_TEXT)
 _UNTOUCHED: Final = frozenset(("gap", "tail", "duplicate", "reorder"))
 """Kinds that leave every event that came through as it was."""
 
@@ -91,20 +92,22 @@ def under_another_name(crossing: Crossing) -> Made | None:
 
 
 def in_other_fields(crossing: Crossing) -> Made | None:
-    """Output other than text stands in as many events less, and there are more of which nothing is understood.
+    """Output stands in as many events less, and there are more of which nothing is understood.
 
-    Providers tell the same reasoning in one field or another, not all of which are known here.
+    Servers tell the same in one field or another, not all of which are known here; of another format, which has such
+    events of its own, that is asked of reasoning only. What is told as a whole only may be told in pieces.
     """
     leg, egress = crossing.leg, crossing.egress
-    if leg.told(PROVIDER_NAME) != egress.told(PROVIDER_NAME):
-        return None
-    moved = any(_moved(leg, egress, name) or _moved(egress, leg, name) for name in _BESIDE_TEXT)
-    return Made(unproven(ELSEWHERE)) if moved else None
+    same = leg.told(PROVIDER_NAME) == egress.told(PROVIDER_NAME)
+    kinds = _TOLD if same else _BESIDE_TEXT
+    moved = any(_moved(leg, egress, name, same) or _moved(egress, leg, name, same) for name in kinds)
+    told_whole = leg.part("snapshot") and any(egress.part(name) and not leg.part(name) for name in _TOLD)
+    return Made(unproven(ELSEWHERE)) if moved or told_whole else None
 
 
-def _moved(full: Record, less: Record, name: str) -> bool:
+def _moved(full: Record, less: Record, name: str, same: bool) -> bool:
     """Whether events with this part may be those that tell nothing at the other point."""
-    least, most = not_understood(full)[0], not_understood(less)[1]
+    least, most = not_understood(full)[0] if same else 0, not_understood(less)[1]
     return full.part(name) > less.part(name) and most > least
 
 
