@@ -289,3 +289,10 @@ def test_a_stream_that_was_cut_as_others_were() -> None:
     """One line more, below what is said of the stream itself."""
     line = "Cut after 60.0 s, as 37 others of this service within a day were: a time limit on the way."
     assert render(document(limit={"line": line}), Style()).splitlines()[2] == line
+
+
+@pytest.mark.parametrize(("state", "said"), [("provisional", "provisional"), ("settled", "proven, final")])
+def test_nothing_is_proven_while_records_may_still_come(state: str, said: str) -> None:
+    """Of an ending alone; a finding rests on what is held already."""
+    told = document(state=state, findings=[], integrity="unproven", headline="SOURCE CUT AFTER EVENT 6")
+    assert render(told, Style()).splitlines()[0] == f"SOURCE CUT AFTER EVENT 6   {said}"

@@ -22,8 +22,9 @@ from .telling import words
 from .telling.cells import alone, draw
 from .telling.counting import counts, counts_of_stream
 from .telling.findings import Finding, findings_of
+from .telling.notes import notes
 from .telling.numbering import numbered_alike
-from .telling.sentences import notes, said, why
+from .telling.sentences import said, why
 from .testimony.records import Exchange, Record, Testimony, dropped
 
 JUDGE_VERSION: Final = 5
@@ -53,12 +54,12 @@ def document(testimony: Testimony, blocks: Sequence[Block], *, settled: bool, ex
         "revision": 1,
         "ending": _ending(ending, main),
         "integrity": integrity,
-        **said(ending, integrity, found, main),
+        **said(ending, integrity, found, main, settled=settled),
         "confidence": _confidence(found),
         "findings": [finding.document() for finding in found],
         "notes": notes(every, main, sum(finding.fault.change.count for finding in sorted_.recovered)),
         "points": _points(testimony.exchanges, every),
-        "why": why(ending, every, main, found, missing, excess, doubts),
+        "why": why(ending, every, main, found, missing, excess, doubts, settled=settled),
         "telemetry": _telemetry(testimony, missing) | {"excess_blocks": excess},
         "labels": _labels(testimony.records, main),
         "counts": {"sent": sent, "used": used},

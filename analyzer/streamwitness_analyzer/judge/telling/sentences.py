@@ -1,4 +1,4 @@
-"""What people read of a verdict: the headline, the summary, the notes, and why it is so."""
+"""What people read of a verdict: the headline, the summary, and why it is so."""
 
 from __future__ import annotations
 
@@ -9,33 +9,26 @@ from streamwitness.semconv import (
     COMPONENTS,
     ERROR_TYPE,
     FINISH_REASONS_ATTRIBUTE,
-    LINKED,
     POINTS,
-    PROVIDER_NAME,
-    UPSTREAM_BREAKS,
-    UPSTREAM_HOLES,
-    UPSTREAM_MISMATCHES,
-    UPSTREAM_NOISE,
     Component,
     Point,
 )
-from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.moment import ended_at, moment
 from streamwitness_analyzer.judge.ending.states import after, finish
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.refused import REFUSED_AS
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.waiting import seconds
 
 from . import words
+from .awaited import awaited, in_full, in_short, record_of
 from .counting import counts
 from .evidence import SAW
 from .findings import Finding
 from .headline import headline
+from .notes import unread
 from .numbering import number_of_last
 
-_SHORT: Final = frozenset(("length", "content_filter"))
 _CONTRADICTION: Final = (
     "What one point had is missing or another at the next one, and there again behind it: one of these records is"
     " wrong, and nobody is accused."
@@ -55,16 +48,20 @@ _RAISED_IN: Final[dict[str, Point]] = {"client_parser_abort": "parsed", "client_
 """Endings by which something in the client raised → the point that it did not come to any more."""
 
 
-def said(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> dict[str, str]:
+def said(
+    row: Row, integrity: str, found: Sequence[Finding], main: Path | None, *, settled: bool = True
+) -> dict[str, str]:
     """Headline, summary and short form: what was found, and how it ended where that says more."""
+    waits = None if settled else awaited(main)
     ending = _in_short(row, main, found)
     blamed = list(dict.fromkeys(finding.short for finding in found))
     told_already = row.ending == "completed" or _raised_there(row, found)
     short = "; ".join([*([] if told_already and blamed else [ending]), *_listed(blamed)])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
-        short = f"{ending}, {integrity}"
+        so_far = f"; {in_short(waits)}" if waits is not None and row.ending is not None else ""
+        short = ending + (so_far or f", {integrity}")
     told = headline(found) if found else short.upper()
-    return {"headline": told, "summary": _summary(row, integrity, found, main), "short": short}
+    return {"headline": told, "summary": _summary(row, integrity, found, main, waits), "short": short}
 
 
 def _raised_there(row: Row, found: Sequence[Finding]) -> bool:
@@ -120,7 +117,9 @@ def _last_before_raising(ending: str, main: Path, found: Sequence[Finding]) -> i
     return number_of_last(main, record, found) if record is not None and record.closed else None
 
 
-def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | None) -> str:
+def _summary(
+    row: Row, integrity: str, found: Sequence[Finding], main: Path | None, waits: tuple[str, ...] | None
+) -> str:
     reason = finish(main)
     if row.ending == "completed" and row.by == "source":
         first = "Answer ended normally" + (f" ({reason})." if reason not in (None, "error") else ".")
@@ -130,13 +129,15 @@ def _summary(row: Row, integrity: str, found: Sequence[Finding], main: Path | No
         return f"{first} {_CONTRADICTION}"
     lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
     total = max((record.total("content") for record in main.records), default=0) if main and lost else 0
-    if 0 < lost <= total and (unread := _unread(main)):
-        more = words.counted(unread, "more event")
+    if 0 < lost <= total and (left := unread(main)):
+        more = words.counted(left, "more event")
         return f"{first} {lost} text bytes were lost; {more} went no further, as the reader stopped."
     if 0 < lost <= total:
         return f"{first} {lost} of {total} text bytes never reached the application."
     if found:
         return f"{first} {found[0].sentence}"
+    if waits is not None and row.ending:
+        return f"{first} {in_full(waits)}"
     if integrity != "intact":
         why = ": records are missing" if _records_missing(main) else ""
         return f"{first} Whether anything was lost on the way is not proven{why}." if row.ending else first
@@ -178,6 +179,8 @@ def why(
     missing: Sequence[tuple[str, str]],
     excess: int,
     doubts: Sequence[str] = (),
+    *,
+    settled: bool = True,
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
@@ -188,7 +191,7 @@ def why(
             if step.hop.status == "unproven":
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {words.LEFT_OPEN.get(step.hop.reason, step.hop.reason)}")
-    unknown += [f"{words.label(point)}: its record never came" for _, point in missing]
+    unknown += [record_of(point, settled) for _, point in missing]
     unknown += [*doubts, *_unvouched(found)]
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _of_the_ending(row, main)
@@ -289,112 +292,3 @@ def _reason(record: Record) -> object:
     """Why the answer ended, as one point was told."""
     reasons = record.told(FINISH_REASONS_ATTRIBUTE)
     return reasons[0] if isinstance(reasons, (list, tuple)) and reasons else None
-
-
-# --------------------------------------------------------------------------- notes
-
-
-def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[dict[str, Any]]:
-    """What is no fault, and yet should be known."""
-    notes: list[dict[str, Any]] = []
-    if main is not None:
-        notes += _stopped(main)
-        reason = finish(main)
-        if reason in _SHORT and any(record.complete for record in main.records):
-            notes.append(_note("short_by_design", 1, reason))
-        if _unterminated(main):
-            notes.append(_note("no_terminator", 1))
-        if _keeps_usage(main):
-            notes.append(_note("usage_kept", 1))
-        notes += _numbering(main)
-    if recovered:
-        notes.append(_note("recovered", recovered))
-    superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
-    if superseded:
-        notes.append(_note("superseded", len(superseded)))
-    if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
-        notes.append(_note("recut", 1))
-    finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
-    notes += [_note("other_finish", 1, f"{sent} instead of {read}") for read, sent in finishes.values()]
-    return [*notes, *_edited(every)]
-
-
-def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
-    """What a gateway did on purpose, as it says: once for each gateway."""
-    told = {path.exchange.id: path.upstream.edited for path in every}
-    return [
-        _note("edited", edit.count, words.edited(edit.kind, edit.count, edit.exact)) | {"edit": edit.kind}
-        for edits in told.values()
-        for edit in edits
-    ]
-
-
-def _stopped(path: Path) -> list[dict[str, Any]]:
-    undelivered = _unread(path)
-    notes = [_undelivered(path, undelivered)] if undelivered else []
-    if (silence := stalls.told(path)) is not None:
-        notes.append(_note("silent", 1, silence))
-    if path.named is not None and path.named.ignored:
-        notes.append(_note("ignored", len(path.named.ignored)))
-    if (
-        path.named is not None
-        and path.named.rejected
-        and not any(f.change.note.startswith(REFUSED_AS) for f in path.faults)
-    ):
-        notes.append(_note("rejected", len(path.named.rejected)))
-    return notes
-
-
-def _unread(path: Path | None) -> int:
-    """Events that came, and that a client which had stopped did not take up."""
-    steps = path.steps if path is not None else []
-    return sum(s.hop.unread for s in steps if s.after.point != "egress" and s.after.end != "stopped_at_terminal")
-
-
-def _undelivered(path: Path, count: int) -> dict[str, Any]:
-    """Events that the client did not take up; what raised may have had some of them in hand, or raised at one."""
-    note = _note("undelivered", count)
-    raised = next((step.components[-1] for step in path.steps if step.after.end == "raised" and step.hop.unread), None)
-    if raised in words.RAISED:
-        note["sentence"] = words.IN_HAND.format(count=words.events(count), who=words.RAISED[raised])
-    return note
-
-
-def _unterminated(path: Path) -> bool:
-    """Finish, then a clean end without the terminator that this provider sends."""
-    first = path.records[0] if path.records else None
-    provider = first.told(PROVIDER_NAME) if first else None
-    return bool(first and provider == "openai" and first.complete and first.end == "eof" and not first.part("terminal"))
-
-
-def _keeps_usage(path: Path) -> bool:
-    """Whether the gateway read how many tokens were used, and its whole answer in the same format has no such event."""
-    leg, sent = path.upstream.leg, path.record("egress")
-    if leg is None or sent is None or not sent.complete or leg.told(PROVIDER_NAME) != sent.told(PROVIDER_NAME):
-        return False
-    return bool(leg.part("usage") and not sent.part("usage") and path.upstream.hop and not path.upstream.joined)
-
-
-def _numbering(path: Path) -> list[dict[str, Any]]:
-    """What the numbers say that a provider gave its events, and which stream a gateway could not continue."""
-    first = path.records[0] if path.records else None
-    holes = first.told(UPSTREAM_HOLES) if first is not None else None
-    notes = [_note("holes", holes)] if isinstance(holes, int) and holes > 0 else []
-    notes += [_note(kind, count) for kind, key in _ODD.items() if (count := _count(first, key)) > 0]
-    linked = next((text for r in path.records if isinstance(text := r.told(LINKED), str)), None)
-    return notes + ([_note("linked", 1, linked)] if linked else [])
-
-
-_ODD: Final = {"odd_text": UPSTREAM_MISMATCHES, "odd_order": UPSTREAM_BREAKS, "noise": UPSTREAM_NOISE}
-"""Note → the attribute that counts what it is about."""
-
-
-def _count(record: Record | None, key: str) -> int:
-    told = record.told(key) if record is not None else None
-    return told if isinstance(told, int) else 0
-
-
-def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
-    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
-    text = words.NOTES[kind].format(count=counted, detail=detail, it="it" if count == 1 else "them")
-    return {"kind": kind, "count": count, "sentence": text}
