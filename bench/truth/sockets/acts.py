@@ -173,6 +173,14 @@ def _error(n: int) -> Iterator[Act]:
     yield Act("error", "overloaded")
 
 
+def _error_within(_: int) -> Iterator[Act]:
+    """An error in the midst, and all the rest behind it."""
+    yield from _texts(*_WORDS[:4])
+    yield Act("error", "overloaded")
+    yield from _texts(*_WORDS[4:9])
+    yield from _end()
+
+
 ANSWERS: Final[dict[str, Callable[[int], Iterator[Act]]]] = {
     "plain": _plain,
     "equal": _equal,
@@ -194,5 +202,6 @@ ANSWERS: Final[dict[str, Callable[[int], Iterator[Act]]]] = {
     "early_finish": _early_finish,
     "refusal": _refusal,
     "error": _error,
+    "error_within": _error_within,
 }
 """Name → the acts after the role; the number is a size where the answer has one."""

@@ -87,7 +87,13 @@ class Scenario:
     @property
     def stops(self) -> bool:
         """Whether the client stops by itself."""
-        return bool(self.stop) or self.parser == "raises" or self.unreadable
+        return bool(self.stop) or self.parser == "raises" or self.unreadable or self.stops_at_error
+
+    @property
+    def stops_at_error(self) -> bool:
+        """Whether the client stops at an error behind which more comes: all do but those with a parser of their own."""
+        own = ("httpx", "aiohttp", "requests", "forking")
+        return self.answer == "error_within" and self.client not in own
 
     @property
     def unreadable(self) -> bool:
@@ -137,7 +143,7 @@ class Scenario:
     def waits(self) -> bool:
         """Whether the provider waits in the midst of the answer until somebody has stopped, or let go of an event."""
         held = self.severed or any(fault.how == "hold" for fault in self.faults)
-        return held or self.process == "killed" or (self.stops and self.stuck is None)
+        return held or self.process == "killed" or (self.stops and self.stuck is None and not self.stops_at_error)
 
     @property
     def out(self) -> str:

@@ -201,11 +201,16 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
 def _finished(notes: Notebook) -> bool:
     """Whether it may be taken for completed: all that the source lacks is its terminator, and what left the gateway
     needs none; or an error came behind the finish."""
-    if _failed_behind_its_finish(notes, "transport"):
+    if _failed_behind_its_finish(notes, "transport") or _went_on(notes):
         return True
     return "finish" in _kinds(notes, "source") and (
         _whole(notes, "transport") or _failed_behind_its_finish(notes, "source")
     )
+
+
+def _went_on(notes: Notebook) -> bool:
+    """Whether the client read on behind an error, to the finish."""
+    return not notes.error and "finish" in _kinds(notes, "transport")
 
 
 def _failed_behind_its_finish(notes: Notebook, component: str) -> bool:
