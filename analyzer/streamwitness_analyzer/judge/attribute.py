@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
 
-from .client.handed import judge_handed_on
+from .client.handed import cut_anew, judge_handed_on
 from .compare.change import SURPLUS, Change, Hop
 from .compare.places import judge_views
 from .testimony.parts import misframed, withholds
@@ -162,6 +162,8 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
         around = judge_handed_on(one.before, two.after, peer=peer)
         if around.status == "intact" and peer and _all_came(one, two):  # else proven only as far as was read
             out[i : i + 2] = [_settled(one), _settled(two)]
+        if around.changes and two.hop.status == "intact" and cut_anew(two.before, two.after, peer=two.peer):
+            continue  # the other pieces are the parser's, which loses nothing by them
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]
         if around.changes:

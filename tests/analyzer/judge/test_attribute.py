@@ -291,6 +291,15 @@ def test_of_a_parser_that_cuts_anew_what_rows_do_not_show_is_no_loss(lost: tuple
     assert {(f["kind"], f["count"], f["exact"]) for f in verdict["findings"]} == {("altered", 1, False)}
 
 
+def test_the_pieces_of_a_parser_are_not_held_against_the_transport() -> None:
+    """Rule 10: its texts are equal, so it lost nothing, and what it cut anew differs from what the gateway sent."""
+    letters = [ANSWER[0], *(Event(900 + i) for i in range(25)), *handed_on(ANSWER)[-1:]]
+    parsed = How("parsed", slots=SLOTS, delivers=DELIVERED_BY_SDK)
+    blocks = path(None, ANSWER, ANSWER, letters, wire=How("wire", slots=SLOTS), parsed=parsed, cuts=lambda _n: [8, 15])
+    assert told(blocks) == []
+    assert told([b for b in blocks if not (b.point == "egress" and b.final)]) == []
+
+
 @pytest.mark.parametrize("seen", ["egress", "wire"])
 def test_a_body_that_was_misread_anywhere_is_compared_with_none(seen: str) -> None:
     """Rule 10: each of the two may have found other events in it, whoever could tell that it was misframed."""

@@ -91,6 +91,11 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     return told if told is not None else handing.proven
 
 
+def cut_anew(before: Record, after: Record, *, peer: bool) -> bool:
+    """Whether what was handed on is not, event by event, what was read, whatever all of it holds."""
+    return Handing(before, after, peer).hop.status == "faulty"
+
+
 def _no_difference(handing: Handing) -> Hop | None:
     """Event by event there is no proven fault; the finish may still have come out as another one."""
     if handing.hop.status == "faulty":
