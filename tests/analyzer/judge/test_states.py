@@ -20,7 +20,7 @@ from bench.truth.build import (
     used,
 )
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, OBSERVER_FAULT, TERMINAL, Point
+from streamwitness.semconv import ERROR, MISFRAMED, OBSERVER_FAULT, STATUS_CODE, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 13))
@@ -260,3 +260,32 @@ def test_whose_error_came_is_not_known_where_nothing_tells_how_the_gateway_ended
     held = [b for b in whole if b.point != "egress" or not (b.final or lost == "its record")]
     assert ended(whole)[:2] == ("protocol_violation", "transport")
     assert ended(held)[1] is None
+
+
+def raised(sent: list[Event], handed: int, **wire: Any) -> tuple[str, str | None]:
+    """How an answer ended, and by whom, of which a parser handed on so many events and raised."""
+    got = handed_on(sent)[:handed]
+    ends = {
+        "wire": How("wire", end="abandoned", complete=False, **wire),
+        "parsed": How("parsed", end="raised", complete=False, delivers=DELIVERED_BY_SDK),
+        "applied": How("applied", end="raised", of="parsed", complete=False),
+    }
+    ending = judge(path(sent, sent, sent, got, used(got), **ends), settled=True)["ending"]
+    return ending["class"], ending["by"]
+
+
+def test_a_parser_that_raised_is_no_maker_of_what_it_may_have_been_given() -> None:
+    """An error event of which more came behind, a body of another format."""
+    goes_on = [*ANSWER[:6], Event(parts=ERROR), *ANSWER[6:]]
+    assert raised(goes_on, 6) == ("upstream_error", "source")
+    assert raised(goes_on, 3) == ("client_parser_abort", None)
+    assert raised(ANSWER, 6, extra=((MISFRAMED, "html"),)) == ("protocol_violation", "transport")
+    assert raised(ANSWER, 6) == ("client_parser_abort", "client")
+
+
+def test_a_refusal_that_tells_an_error_is_a_refusal() -> None:
+    """By its status, whatever the body says."""
+    error = [Event(parts=ERROR)]
+    leg = How("ingress", leg=0, extra=((STATUS_CODE, 429),), complete=False)
+    blocks = path(error, error, error, ingress=leg, egress=How("egress", legs=(LEG,), complete=False))
+    assert judge(blocks, settled=True)["ending"]["class"] == "upstream_rejected"

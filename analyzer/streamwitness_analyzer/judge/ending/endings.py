@@ -32,7 +32,7 @@ CLIENT: Final = (
 )  # fmt: skip
 """error: it stopped at an error event. error_unseen: so it did, and whether the gateway had sent that one is not known.
 eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
-parser_unseen, reducer_unseen: so it did, and whether it had been given an error or a broken body is not held.
+parser_unseen, reducer_unseen: so it did, and it may have been given an error, or what nobody can read.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
@@ -64,8 +64,8 @@ _OWN: Final = "error eof unfinished misframed raised none"
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_SENT: Final = "an error came that the gateway never sent"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
-_PARSER_UNSEEN: Final = "the client's parser raised; what it had been given was not seen"
-_REDUCER_UNSEEN: Final = "the application's own code raised; what it had been given was not seen"
+_PARSER_UNSEEN: Final = "the client's parser raised; it may have been given an error, or what nobody can read"
+_REDUCER_UNSEEN: Final = "the application's own code raised; it may have been given an error"
 _UNHEARD: Final = "the whole answer left the gateway; no record tells how the client ended"
 _ITSELF: Final = "the gateway stopped reading and finished the answer itself"
 _EARLY: Final = "eof unfinished"
@@ -136,8 +136,8 @@ ROWS: Final = (
     Row("", "disconnected", _EARLY, "network_lost", "transport", "both sides saw the connection end too early"),
     Row("", "complete", _EARLY, "network_lost", "transport", "all left the gateway, the client saw an early end"),
     # an exception in the client, of which the cause may lie before it
-    Row("", "complete", "parser_unseen", "client_parser_abort", None, _PARSER_UNSEEN),
-    Row("", "complete", "reducer_unseen", "client_reducer_abort", None, _REDUCER_UNSEEN),
+    Row("", "complete disconnected", "parser_unseen", "client_parser_abort", None, _PARSER_UNSEEN),
+    Row("", "complete disconnected", "reducer_unseen", "client_reducer_abort", None, _REDUCER_UNSEEN),
     # nothing from the client decides: the gateway's own end
     Row("", "complete", "missing", "completed", None, _UNHEARD),
     Row("stopped", "complete", "", "completed", "gateway", _ITSELF),

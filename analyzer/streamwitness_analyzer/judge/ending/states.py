@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, STATUS_CODE, Point
@@ -58,7 +59,8 @@ def ingress_state(path: Path) -> str:
     if leg is None or leg.closing is None:
         return "none"
     egress = egress_state(path)
-    state = "error" if _stopped_at_an_error(path, leg, egress) else _upstream(leg)
+    own = _upstream(leg)
+    state = "error" if own != "rejected" and _stopped_at_an_error(path, leg, egress) else own
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
@@ -175,12 +177,25 @@ def _error(path: Path) -> str | None:
     client = (path.record(point) for point in _CLIENT)
     failed = [record for record in client if record is not None and record.closing is not None and _failed(record)]
     egress = path.record("egress")
+    if _raised_at_an_error(path):
+        return "error"
     if not failed or egress is None or not egress.complete:
         return "error" if failed else None
     if egress.faulted or (egress.part("error") and _more_came(path)):
         return "error_unseen"
     there = not egress.part("error") or any(r.end in _AT_AN_EVENT or _error_is_last(r) for r in failed)
     return "error" if there else None
+
+
+def _raised_at_an_error(path: Path) -> bool:
+    """Whether its parser raised having handed on just what stands before an error event, however much came behind it."""
+    parsed, wire = path.record("parsed"), path.record("wire")
+    given = wire if wire is not None and wire.closing is not None else path.record("egress")
+    if parsed is None or given is None or parsed.end != "raised" or not given.part("error"):
+        return False
+    here = [position for position in View(given, "semantic").positions if position is not None]
+    known = given.every_row and len(here) == given.total("judged")
+    return known and parsed.total("judged") in [bisect_left(here, p) for p in positions_with(given, 0, error=True)]
 
 
 def _more_came(path: Path) -> bool:
@@ -212,6 +227,8 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
+    if stop == "parser" and wire is not None:
+        return _raised(wire)
     if stop != "eof":
         return stop
     if wire is None or wire.closing is None:
@@ -219,6 +236,13 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
+
+
+def _raised(wire: Record) -> str:
+    """A parser that raised: by what it had been given, if that was broken or may have been, else of its own accord."""
+    if misframed(wire) or unclosed(wire):
+        return "misframed"
+    return "parser_unseen" if wire.total("malformed") or wire.part("error") else "parser"
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
