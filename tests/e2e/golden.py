@@ -58,6 +58,7 @@ def difference(result: Result) -> str:
 
 def _leave_out_ends(verdict: dict[str, Any]) -> None:
     """A client hangs up at an error event, and so may well be gone before the gateway has sent the body's end."""
+    verdict["ending"]["cost"] = None
     for point in verdict["points"]:
         if point["point"] in ("ingress", "egress"):
             del point["end"]

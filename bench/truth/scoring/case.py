@@ -41,10 +41,12 @@ class Case:
 
     @cached_property
     def findings(self) -> Sequence[Mapping[str, Any]]:
-        """What it found; but no delay where the machine stood still."""
+        """What it found; but where the machine stood still no delay that nobody among its suspects has made."""
         found: Sequence[Mapping[str, Any]] = self.verdict["findings"]
-        still = STOOD_STILL in self.trial.notes and not any(deed.act == "delay" for deed in self.trial.deeds)
-        return [finding for finding in found if finding["kind"] != "delayed"] if still else found
+        late = {deed.component for deed in self.trial.deeds if deed.act == "delay"}
+        if STOOD_STILL not in self.trial.notes:
+            return found
+        return [finding for finding in found if finding["kind"] != "delayed" or late & set(finding["suspects"])]
 
     @cached_property
     def guilty(self) -> frozenset[Component]:

@@ -234,7 +234,8 @@ async def test_a_broken_stream(adapter: Adapter, name: str, sink: MemorySink) ->
             session(adapter, server.url, **options) as opened,
         ):
             expected, actual = await read(plain), await read(opened)
-    assert actual[0] == expected[0]
+    both = min(len(actual[0]), len(expected[0])) if name == "reset" else None  # a reset overtakes what is not read yet
+    assert actual[0][:both] == expected[0][:both]
     assert alike(actual[1]) == alike(expected[1])
     if name in ENDINGS:
         ends = closings(adapter, sink)
