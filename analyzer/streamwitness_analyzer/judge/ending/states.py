@@ -188,7 +188,7 @@ def _error(path: Path) -> str | None:
 
 
 def _raised_at_an_error(path: Path) -> bool:
-    """Whether its parser raised having handed on just what stands before an error event, however much came behind it."""
+    """Whether its parser raised having handed on what stands before an error event, however much came behind it."""
     parsed, wire = path.record("parsed"), path.record("wire")
     given = wire if wire is not None and wire.closing is not None else path.record("egress")
     if parsed is None or given is None or parsed.end != "raised" or not given.part("error"):
