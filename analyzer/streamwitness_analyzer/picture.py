@@ -34,6 +34,7 @@ _ENDS: Final = {
     "shutdown": "shut down",
 }
 """Ends worth a word beside the row; the ordinary ones say nothing."""
+_NO_FINISH: Final = "ended without a finish"
 _HELD: Final = {"partial": "records missing", "none": "no record"}
 
 Point = Mapping[str, Any]
@@ -63,7 +64,7 @@ def draw(points: Sequence[Point], style: Style, axis: str = "") -> list[str]:
     if not points:
         return []
     labels = [style.plain(label) for label in _labels(points)]
-    counts = ["–" if point["held"] == "none" else str(point["events"]) for point in points]
+    counts = ["–" if point["held"] == "none" else str(point["events"] - point.get("failed", 0)) for point in points]
     label_width = max(15, *map(len, labels))
     count_width = max(2, *map(len, counts))
     margin = 1 + label_width + 2 + count_width + 2
@@ -92,7 +93,8 @@ def _labels(points: Sequence[Point]) -> list[str]:
 
 
 def _note(point: Point) -> str:
-    said = [_ENDS.get(str(point["end"]), ""), _HELD.get(str(point["held"]), "")]
+    ended = _NO_FINISH if point["end"] == "eof" and point.get("complete") is False else ""
+    said = [_ENDS.get(str(point["end"]), ended), _HELD.get(str(point["held"]), "")]
     return ", ".join(word for word in said if word)
 
 

@@ -42,7 +42,7 @@ Document = Mapping[str, Any]
 def render(document: Document, style: Style) -> str:
     """The whole report; ends without a line feed."""
     lines = [_headline(document, style), *style.wrap(str(document["summary"])), *_limit(document, style)]
-    lines += _pictures(document["points"], document["findings"], style)
+    lines += _pictures(_points(document), document["findings"], style)
     lines += _findings(document["findings"], style)
     lines += _why(document, style)
     lines += _notes(document, style)
@@ -79,6 +79,13 @@ def _headline(document: Document, style: Style) -> str:
     said = ", ".join(word for word in (_sure(document), state) if word)
     colour = _COLOURS.get(document["integrity"], "bold")
     return f"{style.dress(style.plain(document['headline']), 'bold', colour)}   {said}"
+
+
+def _points(document: Document) -> list[Document]:
+    """The rows of the picture; who sent an error has said why there is no finish."""
+    points: list[Document] = list(document["points"])
+    failed = str(document["ending"].get("class")).endswith("_error")
+    return [{**point, "complete": None} for point in points] if failed else points
 
 
 def _pictures(points: Sequence[Document], findings: Sequence[Document], style: Style) -> Iterator[str]:

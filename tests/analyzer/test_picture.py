@@ -121,3 +121,14 @@ def test_a_refused_event_is_seen_and_not_applied() -> None:
     _, row, legend = draw([point("ooro")], Style())
     assert row.endswith("●●○●")
     assert legend.strip() == "○ refused by the application"
+
+
+def test_a_number_is_what_was_used() -> None:
+    """Not what an application was told of, and raised at."""
+    assert draw([point("ooxo", failed=1)], Style())[1].split()[2] == "3"
+
+
+def test_an_end_without_a_finish_has_a_word_beside_its_row() -> None:
+    """As a connection that broke has; a format that is not known has no finish to miss."""
+    rows = [draw([point("ooo", complete=complete)], Style())[1] for complete in (False, True, None)]
+    assert [row.endswith("  ended without a finish") for row in rows] == [True, False, False]

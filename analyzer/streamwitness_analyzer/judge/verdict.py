@@ -20,7 +20,7 @@ from .hops import paths
 from .path import Path
 from .telling import words
 from .telling.cells import alone, draw
-from .telling.counting import counts, counts_of_stream
+from .telling.counting import counts, counts_of_stream, failed
 from .telling.findings import Finding, findings_of
 from .telling.notes import notes
 from .telling.numbering import numbered_alike
@@ -211,6 +211,7 @@ def _point(record: Record, cells: str, used: int | None, first: int) -> dict[str
         "leg": record.leg,
         "label": words.label(record.point),
         "events": record.events,
+        "failed": failed(record),
         "used": record.events if used is None else used,
         "bytes": record.total("bytes"),
         "content": record.total("content"),
@@ -226,8 +227,8 @@ def _point(record: Record, cells: str, used: int | None, first: int) -> dict[str
 def _absent(exchange: Exchange, point: str) -> dict[str, Any]:
     return {
         "exchange": exchange.id, "attempt": exchange.attempt, "hop": exchange.hop, "witness": "", "point": point,
-        "leg": None, "label": words.label(point), "events": 0, "used": 0, "bytes": 0, "content": 0, "end": None,
-        "complete": None, "held": "none", "cells": "", "client": None, "first": 0,
+        "leg": None, "label": words.label(point), "events": 0, "failed": 0, "used": 0, "bytes": 0, "content": 0,
+        "end": None, "complete": None, "held": "none", "cells": "", "client": None, "first": 0,
     }  # fmt: skip
 
 

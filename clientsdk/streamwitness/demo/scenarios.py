@@ -70,7 +70,7 @@ BROKEN: Final = (
     ),
     Scenario(
         "source_error", "openai", "provider sends an error", script="error:6",
-        ending="upstream_error", used=(7, 7),
+        ending="upstream_error", used=(7, 6),
     ),
     Scenario(
         "gateway_swallows", "openai", "gateway swallows 7", gateway="swallow:7",

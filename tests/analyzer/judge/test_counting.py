@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,3 +50,16 @@ def test_of_several_responses_that_count_which_feed_the_answer(share: bool) -> N
         *path(None, sent, sent, egress=egress),
     ]
     assert counted(blocks)[:2] == ((12, 12) if share else (None, len(OTHERS)))
+
+
+def test_events_at_which_an_application_raised_are_counted_apart() -> None:
+    """Its record counts all that it was told of; those were not used."""
+    given = used(handed_on(answer(range(1, 9))))
+    rows = [replace(event, result="raised") if event.of == 4 else event for event in given]
+    events = answer(range(1, 9))
+    points = {
+        p["point"]: p for p in judge(path(events, events, events, handed_on(events), rows), settled=True)["points"]
+    }
+    assert [(p, points[p]["events"], points[p]["failed"]) for p in ("parsed", "applied")] == [
+        ("parsed", 10, 0), ("applied", 10, 1)
+    ]  # fmt: skip

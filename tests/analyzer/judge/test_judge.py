@@ -110,7 +110,7 @@ CASES = {
     ),
     "provider error": Case(
         path(ERRED, ERRED, ERRED, ERRED, used(ERRED[:6]), **ended("stopped_at_terminal")),
-        "upstream_error", "source", counts=(7, 7), short="SOURCE sent an error as event 6",
+        "upstream_error", "source", counts=(7, 6), short="SOURCE sent an error as event 6",
     ),
     "gateway swallows": Case(
         sent(ANSWER, [*ANSWER[:7], *ANSWER[8:]]), integrity="damaged",

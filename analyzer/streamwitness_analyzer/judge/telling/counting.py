@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from streamwitness.semconv import MISSING
 from streamwitness_analyzer.judge.attribute import Step
+from streamwitness_analyzer.judge.client.named import LOSING, read
 from streamwitness_analyzer.judge.gateway.excuses import ANOTHERS
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import MISREAD
@@ -57,6 +59,13 @@ class _Brought:
     sent: int
     used: int
     reach: int
+
+
+def failed(record: Record) -> int:
+    """Events at `applied` of which the application reports that its code raised there, or had no room, to the end."""
+    if record.point != "applied":
+        return 0
+    return sum(LOSING.get(told[-1]) == "gap" for position, told in read(record).results.items() if position != MISSING)
 
 
 def counts_of_stream(main: Path, every: Sequence[Path]) -> tuple[int | None, int | None]:
@@ -110,8 +119,10 @@ def _first(path: Path, record: Record, egress: Record | None) -> int | None:
 def _through(path: Path, step: Step, before: int) -> int | None:
     after = step.after
     have = path.named.used if after.point == "applied" and path.named is not None else after.events
-    if not step.peer:  # a stop at an error event: the application was told of it by an exception
-        return before - step.hop.unread if after.end == "stopped_at_terminal" else have
+    if not step.peer and after.end == "stopped_at_terminal":  # at an error event: that is told by an exception
+        return before - step.hop.unread - (step.before.part("error") if after.point == "applied" else 0)
+    if not step.peer:
+        return have
     if step.hop.status == "unproven":
         unknown = have is None or (after.point == "applied" and (after.lost or not after.every_row))
         return None if unknown or have is None else min(before, have + _consumed(step))
