@@ -151,10 +151,9 @@ def _found(step: Step, waits: Sequence[tuple[int, int]], taken_off: int, *, sure
     first, last = min(p for p, _ in held), max(p for p, _ in held)
     whole = len(held) == last - first + 1
     longest = max(ms for _, ms in held)
-    held_for = f"held for {seconds(longest)}" if len(held) == 1 else f"the longest was held for {seconds(longest)}"
+    held_for = f"{'' if len(held) == 1 else 'the longest was '}held for {seconds(longest)} at least"
     note = f"{held_for}{'' if sure else _ON_THE_WAY}"
-    exact = before.every_row and after.every_row
-    change = Change(KIND, len(held), exact, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
+    change = Change(KIND, len(held), False, "before", (first, last), (first, last), whole, note=note, proof=_PROOF)
     return [told_between(before, after, change, sure=sure)]
 
 

@@ -82,7 +82,7 @@ def _wasted(leg: Record, egress: Record, gone: int) -> Fault | None:
     note = f"{sum(row.size for row in wasted)} bytes in {len(moments)} further reads"
     if isinstance(tokens := leg.told(USAGE_OUTPUT), int):
         note += f"; the answer cost {tokens} output tokens"
-    change = Change(KIND, len(wasted), whole, "before", span, span, whole, note=note, proof=Proof("by_time"))
+    change = Change(KIND, len(wasted), False, "before", span, span, whole, note=note, proof=Proof("by_time"))
     return told_between(leg, egress, change)
 
 

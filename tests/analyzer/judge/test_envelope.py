@@ -112,3 +112,11 @@ def test_a_finish_that_may_be_a_copy_leaves_the_number_of_copies_open() -> None:
     held = [block for block in blocks if block.index != 1]
     assert [(f["count"], f["exact"]) for f in judge(blocks, settled=True)["findings"]] == [(2, True)]
     assert [(f["count"], f["exact"]) for f in judge(held, settled=True)["findings"]] == [(1, False)]
+
+
+def test_who_stopped_at_an_error_had_nothing_to_finish() -> None:
+    """It did not choose to stop: the finish and the terminator that it made up hide the error."""
+    failed = [*WORDS, Event(parts=ERROR)]
+    found = told(blocks(failed, [*WORDS, FINISHING, DONE], ("stopped_at_terminal", "eof"), ("", "stop")))
+    assert found[0] == "damaged"
+    assert {kind for kind, _ in found[1]} == {"gap", "fabricated"}

@@ -11,7 +11,14 @@ from bench.truth.build import FINISHED, LEG, Event, How, answer
 from streamwitness.semconv import FINISH, TERMINAL
 from streamwitness_analyzer.judge.gateway.crossing import Crossing
 from streamwitness_analyzer.judge.gateway.excuses import judge_leg
-from streamwitness_analyzer.judge.gateway.recut import CHANGED_TURNS, NO_DIGEST, altered, changed_turns, same_content
+from streamwitness_analyzer.judge.gateway.recut import (
+    CHANGED_TURNS,
+    NO_DIGEST,
+    OTHER_CHOICES,
+    altered,
+    changed_turns,
+    same_content,
+)
 from streamwitness_analyzer.judge.testimony.records import Record, collect
 
 ANSWER = answer(range(1, 13))
@@ -49,6 +56,19 @@ def test_joined_events_of_other_content_are_altered_and_never_counted() -> None:
     """The digest of the whole tells that something is another, not how many events."""
     (change,) = judge_leg(crossing([*ANSWER[:7], *JOINED[4:]], (ALL, OTHER))).hop.changes
     assert (change.kind, change.exact, change.proof.case) == ("altered", False, "by_content")
+
+
+def test_which_choice_ended_for_which_reason_is_not_told_by_the_content() -> None:
+    """Two choices with a finish each, and one of them says another thing: it may be the other one's."""
+    two = ("0/text/0 aaaaaaaa 18", "1/text/0 bbbbbbbb 18")
+    read = [*ANSWER[:-2], Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH), ANSWER[-1]]
+    other = [*ANSWER[:-2], Event(FINISHED + 2, FINISH), Event(FINISHED + 3, FINISH), ANSWER[-1]]
+    made, same, one = (
+        judge_leg(crossing(sent, (slots, slots), read=read)).hop
+        for sent, slots in ((other, two), (read, two), (other, ALL))
+    )
+    assert (made.status, made.reason) == ("unproven", OTHER_CHOICES)
+    assert (same.status, one.status) == ("intact", "intact")
 
 
 def test_without_a_digest_of_the_whole_another_cut_proves_nothing() -> None:

@@ -50,7 +50,7 @@ def test_reads_asked_for_after_the_client_went_are_waste() -> None:
     assert kinds(blocks) == [("upstream_kept_running", ["gateway"], (11, 15))]
     verdict = judge(blocks, settled=True)
     finding = verdict["findings"][0]
-    assert (finding["count"], finding["exact"], finding["confidence"]) == (5, True, "certain")
+    assert (finding["count"], finding["exact"], finding["confidence"]) == (5, False, "certain")
     assert finding["evidence"]["missing"] == "gateway out saw its client go after 9 events"
     assert finding["evidence"]["seen"].endswith("0 bytes in 5 further reads")
 

@@ -81,8 +81,11 @@ def _may_make_up(leg: Record, egress: Record) -> bool:
 
 
 def chose_to_stop(leg: Record) -> bool:
-    """Whether the gateway let go of its upstream with intent; one whose time was up had nothing to finish."""
-    return leg.own_end and leg.end != "timeout"
+    """Whether the gateway let go of its upstream with intent; one whose time was up had nothing to finish.
+
+    Nor had one that stopped at an error.
+    """
+    return leg.own_end and leg.end != "timeout" and not leg.part("error")
 
 
 def left_out(leg: Record, egress: Record) -> str:

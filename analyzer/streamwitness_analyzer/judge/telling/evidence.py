@@ -89,7 +89,7 @@ def _reported(change: Change, place: str, record: Record) -> str:
 def _swallowed(sequence: Span, seen: Record, missing: Record) -> dict[str, str]:
     return {
         "seen": f"{SAW[seen.point]} an error as {words.where(sequence, False)}",
-        "missing": f"{SAW[missing.point]} no error, and ended as an answer ends; {_held(missing)}",
+        "missing": f"{SAW[missing.point]} no error; {_held(missing)}",
     }
 
 

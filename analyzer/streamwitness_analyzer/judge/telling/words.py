@@ -45,7 +45,7 @@ MADE_UP: Final = "made up"
 OTHER_FINISH: Final = "other finish"
 RAISED_AT: Final = "raised at"
 SPECIAL: Final = {
-    SWALLOWED: ("swallowed an error", "The error that {had} never {came}: the answer ends as if there had been none."),
+    SWALLOWED: ("swallowed an error", "The error that {had} never {came}: nothing that came out tells of it."),
     OTHER_FINISH: ("changed why the answer ended", "The reason to finish that {came} is not the one that {had}."),
     RAISED_AT: ("raised at {what}", "The application's own code raised at {count}, and so {it} took no effect."),
     MADE_UP: ("made up the end of the answer", "The answer ends with {count} that {came}, and that {never_had}."),
