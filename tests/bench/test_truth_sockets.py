@@ -78,7 +78,7 @@ def test_the_matrix_tries_what_it_is_to_try(whole):
     assert names["place"] == {*PLACES}
     assert names["events in a row"] == {"1", "3", "20"}
     assert names["numbered"] >= {"no", "id", "field"}
-    assert names["instrumented"] == {"both", "client", "gateway", "no_ingress"}
+    assert names["instrumented"] == {"both", "client", "gateway", "no_ingress", "vanished"}
     assert names["done"] == {"nothing", "one fault", "two faults at once"}
 
 

@@ -77,7 +77,8 @@ async def _reading(clients: Clients, notes: Notebook) -> None:
         if notes.scenario.unreadable and isinstance(error, ValueError):
             notes.ends.add("parser.raise")
     finally:
-        notes.left.set()
+        if not notes.scenario.unheard:  # else the network says so, when the gateway can know
+            notes.left.set()
         notes.left_at = asyncio.get_running_loop().time()
 
 
@@ -107,6 +108,7 @@ async def _read_httpx(clients: Clients, notes: Notebook) -> None:
     url = f"{clients.origin}/{notes.key}{PATHS[scenario.out]}"
     async with client.stream("POST", url, json={"stream": True}, headers=_asking(notes), timeout=timeout) as response:
         notes.stream = stream_id(response) or notes.stream
+        notes.opened = True
         body = parsed(notes, response.aiter_bytes())
         if scenario.setup == "gateway":
             await use(notes, body, Reducer(notes, None))

@@ -48,8 +48,11 @@ HOLD_SECONDS: Final = 2.7
 STUCK: Final = frozenset(("silent", "stick"))
 """Nothing more comes from here until the client has waited enough."""
 
-SEVERED: Final = frozenset(("sever", "sever_reset"))
+SEVERED: Final = frozenset(("sever", "sever_reset", "err_and_hang_up"))
 """The network breaks on both sides at once, while the gateway still has more to send."""
+
+ERRS: Final = frozenset(("err", "err_and_hang_up"))
+"""What is between gateway and client sends an error of its own in place of what comes, and nothing more."""
 
 KEPT: Final = frozenset(("screen", "garble"))
 """The application keeps another text than it was given, though it took up every event."""
@@ -83,7 +86,8 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": ("middle",), "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle", "last"),
         "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",), "stick": ("middle",),
-        "sever": ("first", "middle"), "sever_reset": ("first", "middle"),
+        "sever": ("first", "middle"), "sever_reset": ("first", "middle"), "err": ("middle", "last"),
+        "err_and_hang_up": ("middle",),
     },
     "parser": {
         "drop": _EVERYWHERE, "double": _CONTENT, "move": ("first", "middle"), "alter": _CONTENT, "invent": ("middle",),

@@ -117,7 +117,7 @@ class Gateway:
 
     async def _pieces(self, notes: Notebook, attempt: str) -> AsyncIterator[bytes]:
         scenario = notes.scenario
-        client = self._seen if scenario.setup in ("both", "gateway") else self._unseen
+        client = self._seen if scenario.setup in ("both", "gateway", "vanished") else self._unseen
         asked = f"{self._origin}/{notes.key}" if notes.behind is None else f"{self.own}/{notes.behind.key}"
         url = f"{asked}{attempt}{PATHS[scenario.provider]}"
         slow = any(fault.how == "timeout" for fault in scenario.faults)

@@ -36,7 +36,9 @@ _STYLES: Final = {
 _GENAI_CANNOT: Final = frozenset(("cr", "tight", "bom", "comments", "multiline"))
 """Styles that google-genai's own parser does not survive."""
 
-_APART: Final = frozenset(("timeout", "reset", "raise", "break", "terminate", "hold", "mix", *STUCK, *SEVERED, *KEPT))
+_APART: Final = frozenset(
+    ("timeout", "reset", "raise", "break", "terminate", "hold", "mix", "err", *STUCK, *SEVERED, *KEPT)
+)
 """Faults that are not tried beside another."""
 _MANY: Final = 20
 """Events in a row that something is done to, in an answer of many."""

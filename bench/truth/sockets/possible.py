@@ -9,7 +9,7 @@ from streamwitness.semconv import Component
 
 from .acts import CONTENT
 from .bodies import FRAMING
-from .faults import SEVERED, STUCK, UNREADABLE, Fault
+from .faults import ERRS, SEVERED, STUCK, UNREADABLE, Fault
 from .readers import acts_of
 from .scenario import TRANSLATED, Scenario, events, place
 from .tables import BY_EVENT, clients_of, more_clients
@@ -25,6 +25,8 @@ def possible(scenario: Scenario) -> bool:
         return False
     if scenario.client not in (*clients_of(scenario.out), *more_clients(scenario.out), "forking"):
         return False
+    if scenario.answer == "error_within" and scenario.faults:
+        return False  # what is due behind an error the judge does not know yet
     if scenario.out == "gemini_array" and not _in_array(scenario):
         return False
     try:
@@ -97,6 +99,8 @@ _NEEDS: Final[dict[str, Callable[[Scenario], bool]]] = {
 
 
 def _network_can(scenario: Scenario, fault: Fault) -> bool:
+    if fault.how in ERRS and scenario.answer in ("error", "error_within"):
+        return False
     return fault.how != "glue" or FRAMING[scenario.out] == "sse"
 
 

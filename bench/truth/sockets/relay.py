@@ -15,11 +15,11 @@ from streamwitness.headers import parse_response
 from streamwitness.semconv import HEADER
 
 from . import http1
-from .acts import Event
+from .acts import Act, Event
 from .bodies import FRAMING, PLAIN, Framer, Splitter
-from .faults import HOLD_SECONDS, SEVERED, Injector, generic
+from .faults import ERRS, HOLD_SECONDS, SEVERED, Injector, generic
 from .readers import acts_of
-from .scenario import Notebook, place
+from .scenario import Notebook, place, written
 from .upstream import altered
 from .works import honest, invented
 from .writers import dumps
@@ -112,7 +112,15 @@ class Connection:
         self._notes.did(Deed("transport", "cut", (position,)))
         self.severed = how in SEVERED
         self._stop(how, _ENDS.get(how, "eof"))
+        if how in ERRS:
+            return self._erring(position)
         return [event.raw[: len(event.raw) // 2]] if how == "cut_inside" else []
+
+    def _erring(self, position: int) -> list[bytes]:
+        """What a proxy says that has had enough."""
+        self._notes.did(Deed("transport", "invent", (position,)))
+        framer = Framer(FRAMING[self._out], PLAIN)
+        return [framer.frame(event) for event in self._noted(written(self._out, [Act("error", "proxy gave up")]))]
 
     def _stop(self, how: str, end: str) -> None:
         self.over, self.end = True, end
@@ -238,7 +246,7 @@ async def _connected(
         out.close()
         if notes.left_at and asyncio.get_running_loop().time() - notes.left_at > _STOOD_STILL_SECONDS:
             notes.ends.add("machine.stood_still")
-        if notes.scenario.severed:
+        if notes.scenario.severed or notes.scenario.unheard:
             notes.left.set()
 
 

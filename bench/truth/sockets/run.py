@@ -184,8 +184,8 @@ class World:
             name=name if name == scenario.name else f"{name}#{scenario.name}",
             provider=scenario.provider, gateway=scenario.gateway, client=scenario.client,
             deeds=tuple(notes.deeds), passages=passages(notes),
-            ended=ended(notes), blocks=_with_roles(self._sink.take(notes.stream)), points=points,
-            notes=frozenset(notes.notes) | ({"rewrites"} if scenario.declares == "rewrite" else frozenset()),
+            ended=ended(notes), blocks=_sent_by(scenario, _with_roles(self._sink.take(notes.stream))),
+            points=points, notes=frozenset(notes.notes) | frozenset(_known_of(scenario)),
         )  # fmt: skip
 
     def _lacking(self, notes: Notebook, points: frozenset[Point]) -> set[Point]:
@@ -207,6 +207,18 @@ async def _collected(over: Callable[[], bool]) -> None:
         gc.collect()
         if await http1.until(over, 0.05):
             return
+
+
+def _known_of(scenario: Scenario) -> Iterator[str]:
+    if scenario.declares == "rewrite":
+        yield "rewrites"
+    if scenario.setup == "vanished":  # of whom nothing is held
+        yield "unprovable"
+
+
+def _sent_by(scenario: Scenario, blocks: list[Block]) -> list[Block]:
+    """What is ever sent of that: of a client that dies with what it has recorded, nothing."""
+    return [block for block in blocks if scenario.setup != "vanished" or block.role == "gateway"]
 
 
 def _with_roles(blocks: list[Block]) -> list[Block]:

@@ -38,11 +38,14 @@ class Scenario:
     client: str = "httpx"
     faults: tuple[Fault, ...] = ()
     stop: str = ""
-    """What the client does by itself: break, cancel, timeout, limit, close, abort; empty: it reads to the end."""
+    """What the client does by itself: break, cancel, timeout, limit, close, abort; empty: it reads to the end.
+
+    `early`: it leaves before the first event has come.
+    """
     pace: str = ""
     """`slow`: the application takes long for one of the events, and the ways to it are narrow."""
     setup: str = "both"
-    """Who is instrumented: both, no_ingress, client, gateway."""
+    """Who is instrumented: both, no_ingress, client, gateway; vanished: both, and nothing of the client comes."""
     stamp: str = ""
     """How the client asks for events to be numbered: id, field."""
     parser: str = ""
@@ -99,6 +102,11 @@ class Scenario:
     def unreadable(self) -> bool:
         """Whether somebody broke an event, and the client's parser raises at it."""
         return self.parser != "skips_unreadable" and any(fault.how in UNREADABLE for fault in self.faults)
+
+    @property
+    def unheard(self) -> bool:
+        """Whether no record tells that the client stopped, but for the gateway's."""
+        return bool(self.stop) and self.setup in ("gateway", "vanished")
 
     @property
     def stuck(self) -> Fault | None:
@@ -225,6 +233,8 @@ class Notebook:
     """Of a gateway of its own; 0: that of all."""
     connections: int = 0
     """That the client has made."""
+    opened: bool = False
+    """The client has the head of the response."""
     taken: int = 0
     """Events that the client's code was given."""
     left: asyncio.Event = field(default_factory=asyncio.Event)

@@ -11,7 +11,7 @@ from .clients import HELPERS
 from .faults import Fault
 from .processes import FORKS
 from .scenario import Scenario
-from .tables import ANSWERS, BY_EVENT, SHOWN, STOPS, clients_behind, clients_of, faults, more_clients, stops_of
+from .tables import ANSWERS, BY_EVENT, LEAVING, SHOWN, STOPS, clients_behind, clients_of, faults, more_clients, stops_of
 
 
 def healthy(provider: str) -> Iterator[Scenario]:
@@ -22,6 +22,7 @@ def healthy(provider: str) -> Iterator[Scenario]:
     yield from asking_again(provider)
     yield from in_a_row(provider)
     yield from otherwise_read(provider)
+    yield from leaving(provider)
     yield from (Scenario(provider, "long:60", client="forking", process=who) for who in FORKS)
 
 
@@ -39,6 +40,14 @@ def faulty(provider: str) -> Iterator[Scenario]:
     yield from (replace(scenario, faults=(Fault("gateway", "hold", "first"),)) for scenario in slow(provider))
     for fault in (fault for fault in faults() if fault.component in ("reducer", "parser")):
         yield from (Scenario(provider, client=one, faults=(fault,), shows="text") for one in clients_of(provider))
+
+
+def leaving(provider: str) -> Iterator[Scenario]:
+    """Clients that leave before the first event, or of which no record comes."""
+    for gateway in BY_EVENT:
+        yield Scenario(provider, "long:60", gateway, stop="early")
+        for setup in ("gateway", "vanished"):
+            yield from (Scenario(provider, "long:60", gateway, stop=stop, setup=setup) for stop in LEAVING)
 
 
 def otherwise_read(provider: str) -> Iterator[Scenario]:

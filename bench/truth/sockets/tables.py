@@ -30,6 +30,8 @@ ANSWERS: Final[dict[str, tuple[str, ...]]] = {
 STOPS: Final = ("break", "close", "cancel", "abort", "timeout", "limit")
 SHOWN: Final = ("plain", "equal", "choices", "unicode", "tools", "reasoning", "refusal", "empty", "length", "error")
 """Answers of those streams of which the application shows what it kept."""
+LEAVING: Final = ("", "break", "cancel", "early")
+"""Stops of those clients of which no record comes."""
 SYNC: Final = ("openai_sync", "requests")
 BY_EVENT: Final = ("pass", "reprint", "translate")
 """Gateways that send each event at once."""

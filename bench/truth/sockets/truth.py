@@ -18,8 +18,12 @@ _SETUPS: Final[dict[str, tuple[Point, ...]]] = {
     "no_ingress": ("egress", "wire", "parsed"),
     "client": ("wire", "parsed"),
     "gateway": ("ingress", "egress"),
+    "vanished": ("ingress", "egress"),
 }
 """Who is instrumented → the points that testify, without `applied`."""
+
+_UNHEARD: Final = {"gateway": "client_gone", "vanished": "client_vanished"}
+"""Who is instrumented → what a client has done of which the gateway tells alone that it left."""
 
 _CLIENT: Final = {
     "client.break": "client_cancelled",
@@ -55,11 +59,15 @@ _KILLED: Final = frozenset(("protocol_violation", "network_lost", "unwitnessed")
 """What a gateway's death is to all others, by whether the connection ends or is reset; whose it was no record tells."""
 
 
+_HUNG_UP: Final = frozenset(("protocol_violation", "network_lost"))
+"""What it is that a proxy errs and lets go of the gateway: with the gateway's records alone, a lost connection."""
+
+
 def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
     scenario = notes.scenario
     points = frozenset(_SETUPS[scenario.setup])
-    reports = scenario.client != "genai" and scenario.setup != "gateway"
+    reports = scenario.client != "genai" and scenario.setup not in _UNHEARD
     return points | {"applied"} if reports else points
 
 
@@ -77,7 +85,7 @@ def ended(notes: Notebook) -> Ended:
 def _seen(notes: Notebook) -> bool:
     """Whether those who testify have seen how it ended, and that it was this answer."""
     scenario = notes.scenario
-    if scenario.setup != "both" and (scenario.faults or (scenario.stop and scenario.setup == "gateway")):
+    if scenario.setup != "both" and scenario.faults:
         return False
     before, after = (tuple(side.get("gateway", ())) for side in (notes.before, notes.after))
     passage = Passage("gateway", before, after)
@@ -101,6 +109,8 @@ class _Facts:
             self.source = "upstream_error"
         self.lets_go = scenario.client == "genai" and not notes.ends & _CLOSING
         """Nobody closes what the client stops reading: google-genai's generators do not."""
+        self.unheard = _UNHEARD.get(scenario.setup, "")
+        """What it is that a client left of which no record comes."""
         self.network = any(end.startswith("transport.") for end in notes.ends)
         """The network broke off."""
         self.tabs = scenario.again == "tabs"
@@ -144,6 +154,8 @@ def _by_source(facts: _Facts) -> Ended:
 
 
 def _by_client(facts: _Facts) -> Ended:
+    if facts.unheard:  # and if all had left the gateway, it was complete
+        return Ended(frozenset((facts.unheard, *(["completed"] if facts.whole("gateway") else []))), "client")
     return Ended(frozenset((facts.client,)), "client")
 
 
@@ -183,6 +195,8 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
     (lambda its: (its.whole("transport") or its.arrived) and its.own_end, _by("completed", "gateway")),
     (lambda its: its.whole("transport") or its.arrived, _by("completed", "source")),
     # an error came: whose is it?
+    (lambda its: its.did("transport.err"), _by("protocol_violation", "transport")),
+    (lambda its: its.did("transport.err_and_hang_up"), lambda _: Ended(_HUNG_UP, "transport")),
     (lambda its: its.failed("transport") and bool(its.source), _by_source),
     (lambda its: its.failed("transport"), _by("gateway_error", "gateway")),
     # a part came
@@ -191,6 +205,8 @@ _ENDINGS: Final[tuple[tuple[Callable[[_Facts], bool], Callable[[_Facts], Ended]]
     (lambda its: its.failed("gateway") and its.source == "upstream_error" and its.did(*_CLEAN), _by_source),
     (lambda its: its.network, _by_network),
     (lambda its: its.did("gateway.raise", "gateway.error"), _by("gateway_error", "gateway")),
+    # its first finish was none, and it broke off behind that
+    (lambda its: its.whole("gateway") and bool(its.source), _unknown),
     (lambda its: its.whole("gateway"), _by_network),
     (lambda its: its.whole("source") or its.any, _by_gateway),
     (lambda its: True, _by_source),

@@ -47,7 +47,7 @@ class Script:
             self.events = list(whole) if fault is None else self._broken(whole, fault)
             self._note()
         late = scenario.severed or scenario.unreadable
-        before = len(whole) * 3 // 4 if late else len(whole) // 2
+        before = 0 if scenario.stop == "early" else len(whole) * 3 // 4 if late else len(whole) // 2
         self.pause = before if scenario.waits and not first else None
         """Position at which the provider waits until somebody has stopped."""
 

@@ -106,6 +106,15 @@ async def cancelled(notes: Notebook, reading: Awaitable[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
+async def early(notes: Notebook, reading: Awaitable[None]) -> None:
+    """Cancel the reading task when it has been answered, and has nothing yet."""
+    task = asyncio.ensure_future(reading)
+    await until(lambda: notes.opened or task.done())
+    notes.ends.add("client.cancel")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 async def limited(notes: Notebook, reading: Awaitable[None]) -> None:
     """Have a limit for the whole answer run out then."""
     with suppress(TimeoutError):
@@ -125,6 +134,7 @@ async def _run_out(notes: Notebook, limit: asyncio.Timeout) -> None:
 
 FROM_OUTSIDE: Final[dict[str, Callable[[Notebook, Awaitable[None]], Awaitable[None]]]] = {
     "cancel": cancelled,
+    "early": early,
     "limit": limited,
 }
 """Stop → how somebody else than the loop makes it."""
