@@ -206,5 +206,6 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if of != before.point:
         return Hop("unproven", reason="its reports are about the events of a point of which no record came")
     way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
-    path.named = judge_kept(compare_named(before, after, peer=peer, before=way), before, after, peer=peer)
+    named = compare_named(before, after, peer=peer, before=way)
+    path.named = judge_kept(named, before, after, peer=peer, before=way)
     return path.named.hop

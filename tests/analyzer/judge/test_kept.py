@@ -55,6 +55,26 @@ def test_another_text_of_events_that_were_all_applied() -> None:
     assert (verdict["integrity"], verdict["ending"]["class"]) == ("damaged", "completed")
 
 
+@pytest.mark.parametrize(
+    ("shown", "integrity"), [(GIVEN, "unproven"), (OTHER, "unproven"), ((), "damaged")], ids=["equal", "other", "none"]
+)
+@pytest.mark.parametrize("known", ["wire", "egress"])
+def test_what_reached_the_client_tells_what_it_was_given_where_that_is_lost(
+    known: Any, shown: tuple[str, ...], integrity: str
+) -> None:
+    """It joins three events into one and reports that: equal to what came, it lost nothing; else nothing is known."""
+    joined = [event for event in APPLIED if not event.content or event.of % 3 == 0]
+    made = How("applied", of="parsed", slots=shown)
+    hows: dict[str, Any] = {known: How(known, slots=GIVEN)}
+    blocks = [
+        *path(None, ANSWER, ANSWER, PARSED, cuts=lambda n: [n - 1], **hows),
+        *made.blocks(joined),
+    ]
+    verdict = judge([b for b in blocks if not (b.point == "parsed" and b.final)], settled=True)
+    assert (verdict["integrity"], bool(verdict["findings"])) == (integrity, integrity == "damaged")
+    assert ("reducer" in verdict["why"]["cleared"]) == (shown == GIVEN)
+
+
 @pytest.mark.parametrize("shown", [GIVEN, OTHER])
 def test_another_text_is_no_intact_one_where_the_rows_before_are_lost(shown: tuple[str, ...]) -> None:
     """The closing blocks tell the texts; what stands behind the terminator of what was given, lost rows hide."""

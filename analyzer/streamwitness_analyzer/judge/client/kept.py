@@ -4,13 +4,15 @@ An application may show its result (`applied(stream).result(text)`): then its cl
 texts, made as those of the point before. Equal in every slot, nothing was lost, whatever the reports say. Different, it
 is another text, of which the reports tell why, or else that nothing but the application can have changed it: it took up
 every event that carries output, once, in order and whole, and kept something else. A text whose events were left out on
-purpose, refused, or not reported proves nothing, and neither does one that the application stopped reading.
+purpose, refused, or not reported proves nothing, and neither does one that the application stopped reading. Where the
+digests of what it was given are lost, those of what reached the client, or left the gateway, may be equal; if they are
+not, reports prove nothing, for a result that is equal would clear it whatever they say.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -42,15 +44,21 @@ _PARTS: Final = {
 _TAKEN: Final = frozenset(("ok", "applied"))
 _SILENT: Final = "the text that the application kept is not the one that it was given, and it reported no event"
 _UNREAD: Final = "the text that the application kept is not the one that is known to have been given to it"
+_NOT_TOLD: Final = "it shows what it kept, and the end of the record that tells what it was given is lost"
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
 _Told = dict[str, tuple[str, int]]
 
 
-def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
-    """The hop A → B, judged by its reports, beside what the application shows of its result."""
+def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequence[Record] = ()) -> Named:
+    """The hop A → B, judged by its reports, beside what the application shows of its result.
+
+    `before` are the points on the way to A, the nearest first.
+    """
     kept = slots_of(b)
+    if kept and peer and b.closed and not a.closed:
+        return _beside_what_came(named, a, kept, before)
     if not kept or not (peer and a.closed and b.closed and all_slots(a)):
         return named
     given = slots_of(a)
@@ -68,6 +76,15 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool) -> Named:
         return replace(named, hop=Hop("unproven", reason=_LEFT_OUT, unread=named.hop.unread))
     change = Change("misapplied", len(different), True, "before", *_where(a, b, different), note=_sizes(different))
     return replace(named, hop=Hop("faulty", (replace(change, proof=Proof("by_content")),)))
+
+
+def _beside_what_came(named: Named, a: Record, kept: _Told, before: Sequence[Record]) -> Named:
+    """The same where the end of A is lost, which told what the application was given."""
+    for record in before:
+        given = slots_of(record) if record.closed and all_slots(record) else {}
+        if given and given == _paired(given, kept):
+            return replace(named, hop=Hop("intact", prefix=a.events), rejected={})
+    return replace(named, hop=Hop("unproven", reason=_NOT_TOLD), rejected={}) if named.hop.status == "faulty" else named
 
 
 def _paired(given: _Told, kept: _Told) -> _Told:
