@@ -19,7 +19,15 @@ def unjudged(stream: str, state: str, blocks: int) -> dict[str, Any]:
         "judge_version": 0,
         "state": state,
         "revision": 0,
-        "ending": {"class": None, "group": None, "by": None, "finish": None, "after": None, "reason": why}
+        "ending": {
+            "class": None,
+            "group": None,
+            "by": None,
+            "vouched": False,
+            "finish": None,
+            "after": None,
+            "reason": why,
+        }
         | dict.fromkeys(("at_point", "at_ms", "silent_ms", "at_bytes", "cost")),
         "integrity": "unproven",
         "headline": headline,

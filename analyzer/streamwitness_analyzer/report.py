@@ -67,7 +67,7 @@ def _sure(document: Document) -> str:
     if found:
         return " and ".join(word for confidence, word in _CONFIDENCE.items() if confidence in found)
     integrity = str(document["integrity"]).upper()
-    if document["state"] == "provisional":
+    if document["state"] == "provisional" or not document["ending"].get("vouched", True):
         return ""
     return "proven" if document["ending"]["by"] and not str(document["headline"]).endswith(integrity) else ""
 

@@ -24,7 +24,7 @@ from .telling.counting import counts, counts_of_stream, failed
 from .telling.findings import Finding, findings_of
 from .telling.notes import notes
 from .telling.numbering import numbered_alike
-from .telling.sentences import said, why
+from .telling.sentences import said, vouched, why
 from .testimony.records import Exchange, Record, Testimony, dropped
 
 JUDGE_VERSION: Final = 5
@@ -137,6 +137,7 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
         "class": row.ending,
         "group": ENDINGS.get(row.ending or "", "unknown"),
         "by": row.by,
+        "vouched": main is not None and vouched(main),
         "finish": finish(main),
         "after": after(row, main),
         **moment(ended_at(row, main)),

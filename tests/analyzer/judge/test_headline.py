@@ -11,6 +11,8 @@ from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, us
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, ERROR_TYPE, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge import judge
+from streamwitness_analyzer.report import render
+from streamwitness_analyzer.style import Style
 from tests.analyzer.judge.timed import Timed, stream
 
 WORDS = answer(range(1, 13))
@@ -217,3 +219,26 @@ def test_what_has_not_come_yet_is_not_told_as_missing(held: tuple[str, ...], hea
     assert found["headline"] == headline
     assert found["summary"].endswith(summary)
     assert not any("never came" in text for text in found["why"]["unknown"])
+
+
+def test_an_ending_that_is_the_networks_has_its_evidence() -> None:
+    """What left the gateway, and what of it came."""
+    hows = {
+        "ingress": How("ingress", leg=0, end="cancelled", complete=False),
+        "egress": How("egress", legs=(LEG,), end="disconnected", complete=False),
+        "wire": How("wire", end="reset", complete=False),
+    }
+    found = verdict(path(WORDS[:9], WORDS[:9], WORDS[:9], **hows))
+    assert (found["ending"]["by"], found["findings"]) == ("transport", [])
+    assert found["why"]["seen"] == "gateway out sent 9 events"
+    assert found["why"]["missing"] == "client received 9 events, then a connection reset"
+
+
+@pytest.mark.parametrize(("role", "said"), [("any", True), (None, False)])
+def test_an_ending_of_which_nobody_knows_who_told_it_is_not_proven(role: str | None, said: bool) -> None:
+    """As no finding is."""
+    hows = {p: replace(usual(p), complete=False, role=role) for p in ("ingress", "egress", "wire")}
+    found = verdict(path(WORDS[:6], WORDS[:6], WORDS[:6], **hows))
+    assert (found["ending"]["by"], found["ending"]["vouched"]) == ("source", said)
+    assert ("proven, final" in render(found, Style()).splitlines()[0]) is said
+    assert any(text.startswith("who sent these records") for text in found["why"]["unknown"]) is not said

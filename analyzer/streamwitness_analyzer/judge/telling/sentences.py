@@ -184,7 +184,8 @@ def why(
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
-    intact = {c for path in every for step in path.steps if step.hop.status == "intact" for c in step.components}
+    steps = [(step.components, step.hop.status == "intact") for path in every for step in path.steps]
+    intact, doubtful = ({c for components, so in steps if so is known for c in components} for known in (True, False))
     unknown = _unseen(main, blamed, asked=not missing)
     for path in every:
         for step in path.steps:
@@ -192,10 +193,10 @@ def why(
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {words.LEFT_OPEN.get(step.hop.reason, step.hop.reason)}")
     unknown += [record_of(point, settled) for _, point in missing]
-    unknown += [*doubts, *_unvouched(found)]
+    unknown += [*doubts, *_unvouched(row, found, main)]
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _of_the_ending(row, main)
-    innocent = intact - blamed - _ended_by(row)
+    innocent = intact - doubtful - blamed - _ended_by(row)
     return {
         **evidence,
         "cleared": [c for c in COMPONENTS if c in innocent],
@@ -228,9 +229,17 @@ def _inside(components: Sequence[Component]) -> str:
     return f"loss inside the {words.either(names)}"
 
 
-def _unvouched(found: Sequence[Finding]) -> list[str]:
+def vouched(path: Path) -> bool:
+    """Whether all that tells how the stream ended came with a key that says who sent it."""
+    return all(record.vouched for record in path.records)
+
+
+def _unvouched(row: Row, found: Sequence[Finding], main: Path | None) -> list[str]:
     """Why a single suspect is not proven, where the records themselves could be anybody's."""
-    forged = any(len(f.fault.suspects) == 1 and not (f.fault.seen.vouched and f.fault.missing.vouched) for f in found)
+    forged = row.by is not None and row.ending != "completed" and main is not None and not vouched(main)
+    forged = forged or any(
+        len(f.fault.suspects) == 1 and not (f.fault.seen.vouched and f.fault.missing.vouched) for f in found
+    )
     return ["who sent these records: they came without a key that says so"] if forged else []
 
 
@@ -239,6 +248,8 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
     if row.ending == "client_parser_abort" and main is not None:
         return _of_a_parser(main)
     leg, egress = (main.record(point) for point in ("ingress", "egress")) if main else (None, None)
+    if row.by == "transport" and main is not None:
+        return _of_the_network(main)
     if leg is None or (row.by, row.ending) == ("source", "completed") or row.by not in ("source", "gateway"):
         return {"seen": "", "missing": ""}
     if row.ending == "upstream_error":
@@ -249,6 +260,19 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
     if row.by == "source":
         return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}
     return {"seen": seen, "missing": _sent(egress, leg) if egress is not None else ""}
+
+
+def _of_the_network(main: Path) -> dict[str, str]:
+    """What left the gateway, and what of it came."""
+    egress, wire = main.record("egress"), main.record("wire")
+    if egress is None or wire is None:
+        return {"seen": "", "missing": ""}
+    end = ", the whole answer" if egress.complete else ""
+    after = words.CLIENT_SAW.get(wire.end or "", "nothing more")
+    return {
+        "seen": f"{SAW['egress']} {words.events(egress.events)}{end}",
+        "missing": f"{SAW['wire']} {words.events(wire.events)}, then {after}",
+    }
 
 
 def _of_a_parser(main: Path) -> dict[str, str]:

@@ -173,6 +173,14 @@ UPSTREAM_ENDS: Final = {
 }
 """What gateway in read last, by its end: the evidence of an ending that is the provider's."""
 
+CLIENT_SAW: Final = {
+    "eof": "the end of the body",
+    "reset": "a connection reset",
+    "protocol_error": "a body that broke off",
+    "timeout": "nothing more in time",
+}
+"""What the client received last, by its end: the evidence of an ending that is the network's."""
+
 GATEWAY_ENDS: Final = {
     "raised": "then its code raised",
     "shutdown": "then it was stopped",
