@@ -152,7 +152,7 @@ SPECS: Final[dict[str, Spec]] = {
     # ----------------------------------------------------------------------- observer
     "observer-hook-never-entered": Spec(
         lambda case: Play(None, sent=[], upstream=None, sent_end="disconnected"),
-        Verdict("client_vanished", "client", "unproven"),
+        Verdict("client_vanished", None, "unproven"),
     ),
     "observer-observer-sees-body-pieces": Spec(gateway, COMPLETED),
     # ----------------------------------------------------------------------- parser

@@ -32,7 +32,7 @@ CLIENT: Final = (
 )  # fmt: skip
 """error: it stopped at an error event. error_unseen: so it did, and whether the gateway had sent that one is not known.
 eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
-parser_unseen, reducer_unseen: so it did, and it may have been given an error, or what nobody can read.
+parser_unseen, reducer_unseen: so it did, and it may have been given an error or a broken body.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
@@ -64,8 +64,9 @@ _OWN: Final = "error eof unfinished misframed raised none"
 _RAISED: Final = "the gateway's code raised; what its upstream did was not seen"
 _NOT_SENT: Final = "an error came that the gateway never sent"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
-_PARSER_UNSEEN: Final = "the client's parser raised; it may have been given an error, or what nobody can read"
+_PARSER_UNSEEN: Final = "the client's parser raised; it may have been given an error or a broken body"
 _REDUCER_UNSEEN: Final = "the application's own code raised; it may have been given an error"
+_GONE: Final = "the gateway saw its connection to the client end"
 _UNHEARD: Final = "the whole answer left the gateway; no record tells how the client ended"
 _ITSELF: Final = "the gateway stopped reading and finished the answer itself"
 _EARLY: Final = "eof unfinished"
@@ -83,9 +84,12 @@ ROWS: Final = (
     Row("cut broken", "", "complete", "upstream_truncated", "source", "the upstream broke off; the end is not its own"),
     Row("timeout", "", "complete", "upstream_timeout", "source", "the upstream was too slow; the end is not its own"),
     Row("unfinished", "", "complete", _BROKE, "source", "the upstream told no finish; the one that came is made up"),
+    Row("error", "", "complete", "upstream_error", "source", "the upstream sent an error; the end is not its own"),
+    Row("rejected", "", "complete", "upstream_rejected", "source", "the upstream refused; the end is not its own"),
     Row("cut broken", "complete", _NOT_MORE, "upstream_truncated", "source", "the upstream broke off"),
     Row("timeout", "complete", _NOT_MORE, "upstream_timeout", "source", "the upstream was too slow"),
     Row("unfinished", "complete", _NOT_MORE, _BROKE, "source", "the upstream ended without a finish"),
+    Row("error", "complete", _NOT_MORE, "upstream_error", "source", "the upstream sent an error"),
     Row("stopped", "complete", "complete", "completed", "gateway", _ITSELF),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
@@ -143,8 +147,8 @@ ROWS: Final = (
     Row("stopped", "complete", "", "completed", "gateway", _ITSELF),
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
     Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
-    Row("", "disconnected", "missing", "client_vanished", "client", "the client went, and its record never came"),
-    Row("", "disconnected", "", "client_gone", "client", "the gateway saw the client go"),
+    Row("", "disconnected", "missing", "client_vanished", None, f"{_GONE}, and the client's record never came"),
+    Row("", "disconnected", "", "client_gone", None, f"{_GONE}; who ended it was not seen"),
     Row("", "shutdown", "", "gateway_shutdown", "gateway", "the gateway was stopped"),
     Row("error", _OWN, "", "upstream_error", "source", "the upstream sent an error"),
     Row("cut", _OWN, "", "upstream_truncated", "source", "the upstream ended too early"),

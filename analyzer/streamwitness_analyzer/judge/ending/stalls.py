@@ -112,6 +112,8 @@ def _behind_gateway_out(path: Path, egress: Record, wire: Record) -> Where | Non
     ready = egress.end == "disconnected" and silent_ms(egress) - held_ms(egress) >= BUDGET_MS
     if leg is None or not leg.closed or not ready or (egress.events and not _agree(step)):
         return None
+    if path.upstream.edited:  # what it leaves out on purpose it need not have had in hand
+        return None
     since = _had_more_since(leg, egress)
     if since is not None:
         kept = (_end(egress) - since) // _NS - held_ms(egress)

@@ -227,8 +227,8 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
-    if stop == "parser" and wire is not None:
-        return _raised(wire)
+    if stop == "parser" and wire is not None and wire.part("error"):  # which of the two it raised at is not known
+        return "parser_unseen"
     if stop != "eof":
         return stop
     if wire is None or wire.closing is None:
@@ -236,13 +236,6 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
-
-
-def _raised(wire: Record) -> str:
-    """A parser that raised: by what it had been given, if that was broken or may have been, else of its own accord."""
-    if misframed(wire) or unclosed(wire):
-        return "misframed"
-    return "parser_unseen" if wire.total("malformed") or wire.part("error") else "parser"
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
