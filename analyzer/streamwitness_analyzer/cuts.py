@@ -39,6 +39,8 @@ _WIDTHS: Final[dict[Measure, tuple[tuple[float, float], ...]]] = {
 """Of a window: its share of the value, and its least width; both are tried (±1 % or ±250 ms, and a tenth of it)."""
 _LEAST: Final[dict[Measure, int]] = {"time": 1_000, "silence": 1_000, "bytes": 4_096}
 """Below this nothing is looked for: short answers end at similar moments by themselves."""
+_OTHER: Final[dict[Measure, Measure]] = {"time": "bytes", "bytes": "time"}
+"""What a limit may be of instead, where an answer comes at an even pace."""
 _NEAR, _FAR, _TIMES = 5, 0.4, 3
 """What is around a window: so many widths, and this share of its value. How many times denser a cluster must be."""
 _MOST: Final = 8
@@ -90,6 +92,8 @@ class Cluster:
     chance: float
     mute: bool = False
     """Whether none of them had an event: their whole time was silence."""
+    also: tuple[Measure, float] | None = None
+    """Another measure by which they met as well, and where: at an even pace a size is a time."""
 
     @property
     def at(self) -> float:
@@ -181,7 +185,19 @@ def _cluster(measure: Measure, pairs: Sequence[tuple[int, Ended]], cut: int, lon
         point=point,
         chance=chance,
         mute=measure == "time" and all(item.silence == item.time for item in members),
+        also=_also(measure, members),
     )
+
+
+def _also(measure: Measure, members: Sequence[Ended]) -> tuple[Measure, float] | None:
+    """The time of streams that met by their size, or the other way round, if they met by that, too."""
+    other = _OTHER.get(measure)
+    values = [getattr(item, other) for item in members] if other is not None else []
+    if other is None or any(value is None for value in values):
+        return None
+    low, high = min(values), max(values)
+    share, least = _WIDTHS[other][0]
+    return (other, (low + high) / 2) if low >= _LEAST[other] and high - low <= max(share * low, least) else None
 
 
 class _Window(NamedTuple):
@@ -275,14 +291,24 @@ def about(cluster: Cluster, when: str) -> str:
 
 def moment(cluster: Cluster) -> str:
     """When they ended: `after 60.0 s`, `60.0 s after the last event`, `after 131,072 bytes`."""
+    if _either(cluster) and cluster.also is not None:
+        time, size = (cluster.at, cluster.also[1]) if cluster.measure == "time" else (cluster.also[1], cluster.at)
+        return f"after {time / 1000:.1f} s or about {size:,.0f} bytes"
     if cluster.measure == "bytes":
         return f"after about {cluster.at:,.0f} bytes" if cluster.high > cluster.low else f"after {cluster.low:,} bytes"
     seconds = f"{cluster.at / 1000:.1f} s"
     return f"after {seconds}" if cluster.measure == "time" else f"{seconds} after the last event"
 
 
+def _either(cluster: Cluster) -> bool:
+    """Whether it may be a limit of time or of size; not where one of them is a limit that is known."""
+    return cluster.also is not None and cluster.known is None and not cluster.mute
+
+
 def _kind(cluster: Cluster) -> str:
     known = f" (one such: {cluster.known.name})" if cluster.known else ""
+    if _either(cluster):
+        return "a limit of one of these on the way; at an even pace it cannot be told which"
     return f"a {_WHAT[cluster.measure]} limit on the way{known}"
 
 

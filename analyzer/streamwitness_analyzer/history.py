@@ -53,13 +53,19 @@ def _changes(before: Answer, now: Answer) -> Iterator[str]:
     yield from (f"found: {text}" for text in now["findings"] if text not in before["findings"])
 
 
+NO_LIMIT: Final = (
+    "no limit on the way shows. It would by three or more of a service that ended"
+    " at one moment (after 1 s) or size (above 4 KiB), and more than meet by chance."
+)
+
+
 def render_cuts(found: Answer, since: str, style: Style, place: Sequence[str] = ()) -> str:
     """Each limit as a sentence with streams to look at; ends without a line feed. `place`: options to read there."""
     seen = f"{found['cut']} of {found['streams']} streams since {since} were cut"
     newest = "" if found["whole"] else " (the newest of them are all that was looked at)"
     clusters: Sequence[Answer] = found["cuts"]
     if not clusters:
-        return f"{seen}{newest}; no three of a service at one moment: no limit on the way shows."
+        return f"{seen}{newest}; {NO_LIMIT}"
     lines = [f"{seen}{newest}."]
     for number, cluster in enumerate(clusters, start=1):
         lines += style.wrap(style.plain(cluster["sentence"]), f" {number}  ", "    ")

@@ -195,3 +195,22 @@ def test_the_line_of_one_stream() -> None:
 def test_the_place(by: str | None, point: str | None, place: str) -> None:
     """Who ended it tells the place; where nobody is known to have, the point that saw it."""
     assert one([ended(n, 60_000, by=by, point=point) for n in range(4)]).place == place
+
+
+def test_a_limit_of_streams_at_an_even_pace_may_be_of_either() -> None:
+    """Six cut after 1.5 s, and so after the same number of bytes: which of the two it was is not told."""
+    times = (1492, 1493, 1495, 1497, 1493, 1494)
+    (cluster,) = clusters([ended(n, time, bytes=8 * time) for n, time in enumerate(times)])
+    assert cluster.also is not None
+    said = sentence(cluster)
+    assert "ended after 1.5 s or about 11,95" in said
+    assert said.split(": ")[-1].startswith(
+        "a limit of one of these on the way; at an even pace it cannot be told which."
+    )
+
+
+def test_a_known_limit_is_told_as_that_at_any_pace() -> None:
+    """A minute is nobody's size."""
+    (cluster,) = clusters([ended(n, 60_000 + 9 * n, bytes=480_000 + n) for n in range(6)])
+    assert "after 60.0 s" in sentence(cluster)
+    assert "a time limit on the way (one such: " in sentence(cluster)

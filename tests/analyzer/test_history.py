@@ -82,5 +82,6 @@ def test_no_cuts() -> None:
     found = {"cuts": [], "streams": 100, "cut": 15, "whole": False}
     assert render_cuts(found, "1d", PLAIN) == (
         "15 of 100 streams since 1d were cut (the newest of them are all that was looked at); "
-        "no three of a service at one moment: no limit on the way shows."
+        "no limit on the way shows. It would by three or more of a service that ended at one moment (after 1 s) or size"
+        " (above 4 KiB), and more than meet by chance."
     )
