@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import DELIVERED_BY_SDK, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, PENDING_BYTES
+from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, TEXT
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
@@ -94,3 +94,18 @@ def test_a_body_that_broke_off_within_an_event(taken: list[Event], kinds: list[s
     after = record(How("parsed", end="reset", delivers=DELIVERED_BY_SDK), taken)
     hop = judge_handed_on(before, after, peer=True)
     assert ([change.kind for change in hop.changes], hop.status == "faulty") == (kinds, bool(kinds))
+
+
+def test_what_came_behind_the_terminator_may_be_handed_on() -> None:
+    """Nobody has to read on there, and who does has invented nothing; what it lost before is lost all the same."""
+    more, less = [*handed_on(ANSWER), Event(901), Event(902)], handed_on([*ANSWER[:4], *ANSWER[5:]])
+    goes_on = record(How("wire"), [*ANSWER, Event(parts=TEXT), Event(parts=TEXT)])
+    ends = record(How("wire"), ANSWER)
+
+    def kinds(before: Record, events: Sequence[Event]) -> tuple[str, list[str]]:
+        hop = judge_handed_on(before, record(How("parsed", delivers=DELIVERED_BY_SDK), events), peer=True)
+        return hop.status, [change.kind for change in hop.changes]
+
+    assert kinds(goes_on, more) == ("unproven", [])
+    assert kinds(ends, more) == ("faulty", ["fabricated"])
+    assert kinds(goes_on, less) == kinds(ends, less) == ("faulty", ["gap"])

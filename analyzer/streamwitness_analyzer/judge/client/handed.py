@@ -21,6 +21,7 @@ from streamwitness_analyzer.judge.testimony.parts import (
     goes_on_behind_finish,
     kind_of_slot,
     may_go_on_behind_terminal,
+    output_behind_terminal,
     parts_of,
     positions_with,
     same_slots,
@@ -39,6 +40,7 @@ _FINISH_TOO_EARLY: Final = "the content is the same, and some of it came out beh
 _OTHER_TURNS: Final = "the content is the same, and its calls came out in another order"
 _END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
+_READ_ON: Final = "it may have handed on what came behind the terminator, which nobody has to and anybody may"
 _OTHER_PIECES: Final = "its parser may hand on the same content in other pieces"
 _CUT: Final = "the body ended without a blank line; the parser may have read on to there"
 _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
@@ -117,9 +119,13 @@ def _the_same_content(handing: Handing) -> Hop | None:
 
 
 def _behind_the_end(handing: Handing) -> Hop | None:
-    """What the gateway sent behind its terminator may be what is missing."""
-    sent = handing.before.point == "egress" and may_go_on_behind_terminal(handing.before)
-    return handing.unproven(_BEHIND) if sent else None
+    """What the gateway sent behind its terminator may be what is missing; what came behind it, what is too many."""
+    if not may_go_on_behind_terminal(handing.before):
+        return None
+    if handing.before.point == "egress":
+        return handing.unproven(_BEHIND)
+    more = any(change.kind not in LOSSES for change in handing.proven.changes)
+    return handing.unproven(_READ_ON) if more and output_behind_terminal(handing.before) else None
 
 
 def _broken_off(handing: Handing) -> Hop | None:

@@ -166,6 +166,16 @@ def may_go_on_behind_terminal(record: Record) -> bool:
     return terminals > 1 or (terminals == 1 and not ends_with_terminal(record))
 
 
+def output_behind_terminal(record: Record) -> bool:
+    """Whether output may stand behind a terminator; where rows are lost, wherever anything may."""
+    if not may_go_on_behind_terminal(record):
+        return False
+    masks = sorted(parts_of(record).items())
+    first = next((position for position, mask in masks if mask & TERMINAL), None)
+    hidden = first is None or len(masks) < record.events
+    return hidden or any(position > first and mask & _OF_JUDGED for position, mask in masks if first is not None)
+
+
 def same_slots(before: Record, after: Record) -> bool:
     """Whether the whole content of every slot is equal, however it was cut into events; both must be closed.
 
