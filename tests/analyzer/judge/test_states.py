@@ -288,3 +288,12 @@ def test_a_refusal_that_tells_an_error_is_a_refusal() -> None:
     leg = How("ingress", leg=0, extra=((STATUS_CODE, 429),), complete=False)
     blocks = path(error, error, error, ingress=leg, egress=How("egress", legs=(LEG,), complete=False))
     assert judge(blocks, settled=True)["ending"]["class"] == "upstream_rejected"
+
+
+def test_a_finish_behind_the_terminator_was_never_due() -> None:
+    """Who stops at the terminator, as a gateway may, has cut nothing off."""
+    late = [*ANSWER[:-2], ANSWER[-1], ANSWER[-2]]
+    sent = late[:-1]
+    ends = {"egress": How("egress", legs=(LEG,), complete=False), "wire": How("wire", complete=False)}
+    ending = judge(path(late, sent, sent, **ends), settled=True)["ending"]
+    assert (ending["class"], ending["by"]) == ("protocol_violation", "source")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, STATUS_CODE, Point
+from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, STATUS_CODE, TERMINAL, Point
 from streamwitness_analyzer.judge.compare.change import NEW, SURPLUS, Hop
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
@@ -69,8 +69,15 @@ def ingress_state(path: Path) -> str:
         # it may be a side call's, and clears nobody
         (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), "none"),
         (not complete and egress == "complete" and not (made_up or let_go), "none"),
+        (complete and egress == "unfinished" and _finishes_behind_its_end(leg), "unfinished"),
     )
     return next((word for fits, word in lines if fits), state)
+
+
+def _finishes_behind_its_end(leg: Record) -> bool:
+    """Whether its finish came behind its terminator, where nothing more is due."""
+    ends, finishes = positions_with(leg, TERMINAL), positions_with(leg, FINISH)
+    return bool(ends and finishes) and ends[0] < finishes[0]
 
 
 def _is_fed_by(hop: Hop | None, egress: str) -> bool:
