@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import Final
 
-from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, STATUS_CODE, TERMINAL, Point
-from streamwitness_analyzer.judge.compare.change import NEW, SURPLUS, Hop
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PART, STATUS_CODE, TERMINAL, Point
+from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.testimony.parts import last_with, left, misframed, positions_with, unclosed
+from streamwitness_analyzer.judge.testimony.parts import misframed, positions_with, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .endings import Row
+from .errors import client_error, stopped_at_an_error, told_an_error
 from .moment import ended_at
 from .stalls import silence
 
@@ -37,8 +37,6 @@ _INGRESS: Final = {
     "protocol_error": "broken",
     "timeout": "timeout",
 }
-_AT_AN_EVENT: Final = ("raised", "stopped_at_terminal")
-"""Ends of a reader that stopped because of what it had read."""
 _AT_AN_ERROR: Final = ("upstream_error", "gateway_error")
 _CLIENT_STATE: Final = {
     "eof": "eof",
@@ -60,7 +58,7 @@ def ingress_state(path: Path) -> str:
         return "none"
     egress = egress_state(path)
     own = _upstream(leg)
-    state = "error" if own != "rejected" and _stopped_at_an_error(path, leg, egress) else own
+    state = "error" if own != "rejected" and stopped_at_an_error(path, leg, egress) else own
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
@@ -119,7 +117,7 @@ def _upstream(leg: Record) -> str:
     status = leg.told(STATUS_CODE)
     if isinstance(status, int) and status >= 400:
         return "rejected"
-    if _failed(leg):
+    if told_an_error(leg):
         return "error"
     if leg.complete:
         return "complete"
@@ -147,7 +145,7 @@ def egress_state(path: Path) -> str:
     egress = path.record("egress")
     if egress is None or egress.closing is None or egress.end is None:
         return "none"
-    if _failed(egress) or (egress.part("error") and _error(path) == "error"):
+    if told_an_error(egress) or (egress.part("error") and client_error(path) == "error"):
         return "error"
     if _complete(path, egress):
         return "complete"
@@ -163,57 +161,6 @@ def _unsure(record: Record) -> bool:
     return record.faulted and not record.complete
 
 
-def _failed(record: Record) -> bool:
-    """Whether an error was told: by an event (or a bare object) in place of the end, or as the reason to finish."""
-    told = record.told(FINISH_REASONS_ATTRIBUTE)
-    if record.complete:
-        return isinstance(told, (list, tuple)) and "error" in told
-    return bool((record.part("error") or left(record) & ERROR) or record.told(MISFRAMED) == "json_error")
-
-
-def _stopped_at_an_error(path: Path, leg: Record, egress: str) -> bool:
-    """Whether its error event is where the client stopped, though the upstream went on behind it."""
-    return bool(leg.part("error")) and (egress == "error" or (egress == "none" and _error(path) == "error"))
-
-
-def _error(path: Path) -> str | None:
-    """Whether the client ended at an error event, and whether it is known if that one had left the gateway.
-
-    A gateway may go on behind an error, and a client read on: then it ended otherwise.
-    """
-    client = (path.record(point) for point in _CLIENT)
-    failed = [record for record in client if record is not None and record.closing is not None and _failed(record)]
-    egress = path.record("egress")
-    if _raised_at_an_error(path):
-        return "error"
-    if not failed or egress is None or not egress.complete:
-        return "error" if failed else None
-    if egress.faulted or (egress.part("error") and _more_came(path)):
-        return "error_unseen"
-    there = not egress.part("error") or any(r.end in _AT_AN_EVENT or _error_is_last(r) for r in failed)
-    return "error" if there else None
-
-
-def _raised_at_an_error(path: Path) -> bool:
-    """Whether its parser raised having handed on what stands before an error event, however much came behind it."""
-    parsed, wire = path.record("parsed"), path.record("wire")
-    given = wire if wire is not None and wire.closing is not None else path.record("egress")
-    if parsed is None or given is None or parsed.end != "raised" or not given.part("error"):
-        return False
-    here = [position for position in View(given, "semantic").positions if position is not None]
-    known = given.every_row and len(here) == given.total("judged")
-    return known and parsed.total("judged") in [bisect_left(here, p) for p in positions_with(given, 0, error=True)]
-
-
-def _more_came(path: Path) -> bool:
-    """Whether somebody on the way put something in, which may be the error that the client stopped at."""
-    return any(change.kind in SURPLUS | NEW for step in path.steps for change in step.hop.changes)
-
-
-def _error_is_last(record: Record) -> bool:
-    return last_with(record, PART["error"]) == record.events - 1
-
-
 def client_state(path: Path, *, settled: bool) -> str:
     """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
     wire, parsed, applied = (path.record(point) for point in _CLIENT)
@@ -221,9 +168,9 @@ def client_state(path: Path, *, settled: bool) -> str:
     if not held:
         announced = path.exchange.expected & set(_CLIENT)
         return "none" if not announced else "missing" if settled else "waiting"
-    if all(_unsure(record) and record.end != "raised" and not _failed(record) for record in held):
+    if all(_unsure(record) and record.end != "raised" and not told_an_error(record) for record in held):
         return "none"
-    if (error := _error(path)) is not None:
+    if (error := client_error(path)) is not None:
         return error
     return "complete" if _whole(path, wire, parsed) else _early(path, wire, parsed, applied, settled=settled)
 
