@@ -45,3 +45,22 @@ def test_who_went_past_an_event_has_taken_up_a_later_one_of_each_of_its_kinds() 
     assert not passed([3], KINDS, 2)
     assert passed([4], KINDS, 2)
     assert passed([5], KINDS, 4)
+
+
+def test_of_several_calls_no_piece_has_an_order_but_before_the_finish() -> None:
+    """No row tells of which call a piece is, and calls may be taken up one after the other, whichever came first."""
+    calls = record(TEXT, TOOL_START, TOOL_START, TOOL_ARGS, TOOL_ARGS, TOOL_ARGS, FINISH, TOOL_ARGS)
+    kinds = kinds_of(calls, calls)
+    assert displaced([0, 2, 4, 1, 3, 5, 6], kinds) == frozenset()
+    assert len(displaced([0, 1, 2, 3, 4, 6, 5], kinds)) == 1
+    assert kinds is not None
+    assert not passed([0, 2, 4], kinds, 3)
+    assert passed([0, 2, 6], kinds, 3)
+
+
+def test_of_one_call_that_is_known_to_be_the_only_one_pieces_have_an_order() -> None:
+    """Where the end is not held, another call may have come."""
+    one = How("wire").blocks([Event(1, TOOL_START), Event(2, TOOL_ARGS), Event(3, TOOL_ARGS)], [2])
+    closed, open_ = collect(one).records[0], collect(one[:1]).records[0]
+    assert kinds_of(closed, closed) is None
+    assert kinds_of(open_, open_) is not None

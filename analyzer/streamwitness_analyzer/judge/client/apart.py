@@ -1,11 +1,14 @@
 """Kinds of output, each in an order of its own: an application may take up calls before the text that came before them.
 
-Kinds are as independent as choices. A finish stands behind all of them; what says nothing stands nowhere.
+Kinds are as independent as choices. A finish stands behind all of them; what says nothing stands nowhere. So are calls,
+and no row tells of which call a piece is: where there are several, pieces of calls have no order but before the finish.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from streamwitness.semconv import FINISH, PART
@@ -14,8 +17,25 @@ from streamwitness_analyzer.judge.testimony.parts import CONTENT, parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
 
 _KIND: Final = {"tool_start": "tool", "tool_args": "tool"}
-Kinds = Callable[[int], frozenset[str]]
-"""Which kinds of output the event at a position belongs to."""
+_TOOL: Final = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Which kinds of output the event at a position belongs to; `several`: there may be more than one call."""
+
+    every: frozenset[str]
+    masks: Mapping[int, int]
+    several: bool
+
+    def __call__(self, position: int) -> frozenset[str]:
+        """The kinds of this event: all of them, where it ends the answer."""
+        mask = self.masks.get(position, 0)
+        return self.every if mask & FINISH else frozenset(kind_of(name) for name in CONTENT if mask & PART[name])
+
+    def ends(self, position: int) -> bool:
+        """Whether the event ends the answer."""
+        return bool(self.masks.get(position, 0) & FINISH)
 
 
 def kind_of(part: str) -> str:
@@ -24,17 +44,10 @@ def kind_of(part: str) -> str:
 
 
 def kinds_of(a: Record, b: Record) -> Kinds | None:
-    """How the events of A are told apart by kind; None where all output at A and B is of one kind."""
+    """How the events of A are told apart by kind; None where all output at A and B is of one kind, or of one call."""
     every = frozenset(kind_of(name) for name in CONTENT if a.part(name) or b.part(name))
-    if len(every) < 2:
-        return None
-    masks = parts_of(a)
-
-    def of(position: int) -> frozenset[str]:
-        mask = masks.get(position, 0)
-        return every if mask & FINISH else frozenset(kind_of(name) for name in CONTENT if mask & PART[name])
-
-    return of
+    several = _TOOL in every and (a.part("tool_start") > 1 or not a.closed)
+    return Kinds(every, parts_of(a), several) if len(every) > 1 or several else None
 
 
 def displaced(order: Sequence[int], kinds: Kinds | None) -> frozenset[int]:
@@ -42,11 +55,25 @@ def displaced(order: Sequence[int], kinds: Kinds | None) -> frozenset[int]:
     if kinds is None:
         return frozenset(order) - longest_rising(order)
     every = frozenset[str]().union(*map(kinds, order))
-    groups = [[position for position in order if kind in kinds(position)] for kind in sorted(every)]
-    return frozenset[int]().union(*(frozenset(group) - longest_rising(group) for group in groups))
+    groups = {kind: [position for position in order if kind in kinds(position)] for kind in sorted(every)}
+    if kinds.several and _TOOL in groups:
+        groups[_TOOL] = _in_any_order(groups[_TOOL], kinds)
+    return frozenset[int]().union(*(frozenset(group) - longest_rising(group) for group in groups.values()))
+
+
+def _in_any_order(order: Sequence[int], kinds: Kinds) -> list[int]:
+    """The same, with what stands between two ends put in order."""
+    out: list[int] = []
+    for _, group in groupby(order, kinds.ends):
+        between = list(group)
+        out += between if kinds.ends(between[0]) else sorted(between)
+    return out
 
 
 def passed(named: Iterable[int], kinds: Kinds, position: int) -> bool:
     """Whether a later event of each of its kinds was named, so that what is not there is missing, or late."""
-    later = [kinds(other) for other in named if other > position]
+    behind = [other for other in named if other > position]
+    if kinds.several and _TOOL in kinds(position):
+        return any(map(kinds.ends, behind))
+    later = map(kinds, behind)
     return kinds(position) <= frozenset[str]().union(*later)
