@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, usual
 from bench.truth.streams import trial
 from streamwitness.blocks import Block
 from streamwitness.semconv import ERROR, REASONING, ROLE
@@ -153,3 +153,12 @@ def test_an_event_in_place_of_one_without_output_is_another_one_on_the_network()
     cancelled = How("wire", end="cancelled")
     cells = drawn(path(None, WORDS, [Event(77)], wire=cancelled))
     assert cells["wire"][0] == "+"
+
+
+def test_behind_a_loss_that_only_counts_tell_no_event_has_a_column() -> None:
+    """Without digests it may be any of them: no cross stands under one, and no finish in another's place."""
+    got = [*WORDS[:4], *WORDS[5:]]
+    hows = {p: replace(usual(p), level="rows") for p in ("wire", "parsed", "applied")}
+    cells = drawn(path(WORDS, WORDS, got, handed_on(got), used(handed_on(got)), **hows))
+    assert [cells[p] for p in ("wire", "parsed", "applied")] == ["?" * len(got)] * 3
+    assert set(cells["egress"]) == {"o", "F"}

@@ -25,6 +25,8 @@ from .pairing import in_its_place, named_pairs, pairs_of, places_told, tokens
 
 MOST: Final = 4_000
 """Longest picture; longer streams have none."""
+_WHEREVER: Final = str.maketrans("ocuF", "????")
+"""What an event is drawn as that is there, in a column that may be another one's."""
 _MOVED: Final = frozenset(("reorder", "mismatch"))
 """Kinds by which events stand in another order."""
 
@@ -64,7 +66,19 @@ def draw(path: Path) -> dict[str, str]:
     drawn: dict[str, str] = {}
     for run in _runs(path, steps, records) if steps else ():
         drawn |= _together(path, run)
-    return drawn | {record.recorder: alone(record) for record in records if record.recorder not in drawn}
+    drawn |= {record.recorder: alone(record) for record in records if record.recorder not in drawn}
+    return drawn | {recorder: drawn[recorder].translate(_WHEREVER) for recorder in _unplaced(steps)}
+
+
+def _by_count(step: Step) -> bool:
+    """Whether a hop is told by counts alone: which event is which behind it, nobody knows."""
+    return any(change.proof.case == "by_count" for change in step.hop.changes)
+
+
+def _unplaced(steps: Sequence[Step]) -> list[str]:
+    """The points behind such a hop."""
+    first = next((at for at, step in enumerate(steps) if _by_count(step)), len(steps))
+    return [step.after.recorder for step in steps[first:]]
 
 
 def _together(path: Path, steps: Sequence[Step]) -> dict[str, str]:
@@ -116,7 +130,8 @@ def _runs(path: Path, steps: Sequence[Step], records: Sequence[Record]) -> list[
     bare = {record.recorder for record in records if record.events and not _columns(record)}
     runs: list[list[Step]] = [[]]
     for step in steps:
-        if bare & {step.before.recorder, step.after.recorder} and _as_sent(path, step) is None:
+        nameless = bare & {step.before.recorder, step.after.recorder} or _by_count(step)
+        if nameless and _as_sent(path, step) is None:
             runs.append([])
         else:
             runs[-1].append(step)
