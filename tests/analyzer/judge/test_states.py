@@ -297,3 +297,14 @@ def test_a_finish_behind_the_terminator_was_never_due() -> None:
     ends = {"egress": How("egress", legs=(LEG,), complete=False), "wire": How("wire", complete=False)}
     ending = judge(path(late, sent, sent, **ends), settled=True)["ending"]
     assert (ending["class"], ending["by"]) == ("protocol_violation", "source")
+
+
+def test_an_exception_behind_a_timeout_is_that_timeout() -> None:
+    """Though only the parser tells of it, for the record of the body is lost."""
+    ends = {
+        "egress": How("egress", legs=(LEG,), end="disconnected", complete=False),
+        "parsed": How("parsed", end="timeout", complete=False),
+        "applied": How("applied", end="raised", of="parsed"),
+    }
+    verdict = judge(path(ANSWER[:5], ANSWER[:5], None, ANSWER[:5], used(ANSWER[:5]), **ends), settled=True)
+    assert verdict["ending"]["class"] == "client_timeout"

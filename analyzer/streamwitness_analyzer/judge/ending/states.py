@@ -26,6 +26,8 @@ _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
 _OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
 """Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
+_PASSED_ON: Final = (*_BROKEN, "timeout")
+"""Ends that a parser tells in the body's stead, and an application as an exception."""
 _OWN_STOPS: Final = ("cancelled", "timeout", "reset", "protocol_error", "abandoned", "unknown", "raised")
 """Ends of a client's point that come before what its peer did to it, the first that any of them tells."""
 _TO_THE_END: Final = ("eof", "stopped_at_terminal")
@@ -251,7 +253,7 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
     own = next((end for end in _OWN_STOPS if end in ends.values()), None)
     lines: tuple[tuple[bool, str | None], ...] = (
         (not arrived and ends.get("wire") in _OF_THE_BODY, ends.get("wire")),
-        (not arrived and "wire" not in ends and ends.get("parsed") in _BROKEN, ends.get("parsed")),
+        (not arrived and "wire" not in ends and ends.get("parsed") in _PASSED_ON, ends.get("parsed")),
         # first: `applied` ends as the stream that it reads; an error or a broken body makes a parser raise, too
         (ends.get("parsed") == "raised", "parser" if "wire" in ends else "parser_unseen"),
         (ends.get("applied") == "raised", "reducer" if readers else "reducer_unseen"),
