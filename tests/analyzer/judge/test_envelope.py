@@ -120,3 +120,12 @@ def test_who_stopped_at_an_error_had_nothing_to_finish() -> None:
     found = told(blocks(failed, [*WORDS, FINISHING, DONE], ("stopped_at_terminal", "eof"), ("", "stop")))
     assert found[0] == "damaged"
     assert {kind for kind, _ in found[1]} == {"gap", "fabricated"}
+
+
+def test_a_finish_behind_an_error_that_is_left_out_leaves_the_answer_unproven() -> None:
+    """The upstream told of an error and went on; where the finish stood before the error, it is worth nothing."""
+    error = Event(parts=ERROR)
+    sent = [*WORDS, error]
+    for read_, integrity in (([*WORDS, error, FINISHING, DONE], "unproven"), ([*WORDS, FINISHING, error], "intact")):
+        failed = [replace(block, complete=False) for block in blocks(read_, sent)]
+        assert told(failed)[0] == integrity

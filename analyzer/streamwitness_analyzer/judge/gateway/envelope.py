@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, PROVIDER_NAME, TERMINAL
+from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, PROVIDER_NAME, TERMINAL
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, Side
 from streamwitness_analyzer.judge.testimony.finishes import failed_openly, finishes, tells_error
 from streamwitness_analyzer.judge.testimony.parts import (
+    last_with,
     left,
     may_go_on_behind_terminal,
     pending,
@@ -41,6 +42,7 @@ _KNOWN: Final = frozenset(("error", "other"))
 """Words that a finish may be put into, or taken from, by who knows better."""
 LEFT_OUT: Final = "the gateway stopped reading, kept what it had read last, and finished the answer itself"
 MADE_UP: Final = "the gateway stopped reading, and finished the answer in a word that its upstream had not said"
+BEHIND_AN_ERROR: Final = "the upstream may have finished behind its error, and the gateway left that out"
 OTHER_FINISH: Final = "it is told otherwise why the answer ended, and lost rows hide whether all of it was written anew"
 OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
 """Why a hop is unproven by an end of the gateway's own: the answer is made of this leg all the same."""
@@ -106,6 +108,15 @@ def own_word(leg: Record, egress: Record) -> str:
     told = egress.told(FINISH_REASONS_ATTRIBUTE)
     honest = isinstance(told, (list, tuple)) and bool(told) and set(told) <= _SHORT
     return MADE_UP if own and not honest else ""
+
+
+def not_to_the_end(leg: Record, egress: Record) -> str:
+    """Why it is not, where the upstream finished behind an error, or may have, and that was left out; "" else."""
+    if not (leg.part("error") and finishes(leg) > finishes(egress)):
+        return ""
+    finish, error = last_with(leg, FINISH), last_with(leg, ERROR)
+    told = leg.every_row and finish is not None and error is not None and finish < error
+    return "" if told else BEHIND_AN_ERROR
 
 
 def lost_finish(leg: Record, egress: Record) -> Hop | None:

@@ -18,7 +18,16 @@ from streamwitness_analyzer.judge.testimony.records import Record
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
 from .declared import edits_of, filtered, merged, rewritten, sifted
-from .envelope import broken_events, changed_finish, left_out, lost_finish, other_finish, own_word, proper
+from .envelope import (
+    broken_events,
+    changed_finish,
+    left_out,
+    lost_finish,
+    not_to_the_end,
+    other_finish,
+    own_word,
+    proper,
+)
 from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
 from .recut import IN_PASSING, cut_otherwise, same_content
 from .rewritten import excuse
@@ -140,7 +149,7 @@ def only_envelope(crossing: Crossing) -> Made | None:
         return None
     leg, egress = crossing.leg, crossing.egress
     kept = "" if "filter" in edits_of(crossing) else left_out(leg, egress)
-    reason = kept or own_word(leg, egress)
+    reason = kept or own_word(leg, egress) or not_to_the_end(leg, egress)
     return Made(unproven(reason) if reason else Hop("intact", prefix=crossing.hop.prefix))
 
 

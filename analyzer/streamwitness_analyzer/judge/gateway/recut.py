@@ -25,7 +25,7 @@ from streamwitness_analyzer.judge.testimony.view import View
 
 from .behind import behind_the_end
 from .crossing import Crossing, Made, unproven
-from .envelope import chose_to_stop, lost_finish, made_up_finish, own_word, proper
+from .envelope import chose_to_stop, lost_finish, made_up_finish, not_to_the_end, own_word, proper
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
@@ -48,7 +48,7 @@ def same_content(crossing: Crossing) -> Made | None:
     if doubt is not None:
         return Made(doubt, recut=True)
     made_up = made_up_finish(leg, egress) if crossing.peer or not chose_to_stop(leg) else None
-    own = own_word(leg, egress)
+    own = own_word(leg, egress) or not_to_the_end(leg, egress)
     fault = lost_finish(leg, egress) or made_up or (unproven(own) if own else None)
     return Made(fault or Hop("intact", prefix=0), recut=fault is not None or _in_other_pieces(crossing))
 
