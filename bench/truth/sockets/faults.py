@@ -45,8 +45,8 @@ def printed(text: str) -> Fault:
 HOLD_SECONDS: Final = 2.7
 """How long an event is held back: more than anybody can be excused for."""
 
-STUCK: Final = frozenset(("silent", "stick"))
-"""Nothing more comes from here until the client has waited enough."""
+STUCK: Final = frozenset(("silent", "stick", "mute"))
+"""Nothing more comes from here until the client has waited enough; `mute`: not even the first event."""
 
 SEVERED: Final = frozenset(("sever", "sever_reset", "err_and_hang_up"))
 """The network breaks on both sides at once, while the gateway still has more to send."""
@@ -74,18 +74,20 @@ TABLE: Final[dict[Component, dict[str, tuple[str, ...]]]] = {
         "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle",),
         "error": _CONTENT, "unfinished": ("finish",), "malform": ("middle",), "drop": ("first", "middle"),
         "late": ("terminator",), "ungrammatical": ("first",), "double": ("middle",), "alter": ("middle",),
-        "timeout": ("middle",), "silent": ("middle",),
+        "timeout": ("middle",), "silent": ("middle",), "mute": ("first",),
+        "reject": ("first",),
     },
     "gateway": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": _CONTENT, "cut": _EVERYWHERE, "cut_and_terminate": _CONTENT, "swallow_error": ("last",),
         "merge": ("middle",), "malform": ("middle",), "raise": _CONTENT, "error": ("middle", "last"),
         "dedupe": ("middle",), "terminate": ("last",), "hold": ("first",), "stick": ("middle",),
+        "mute": ("first",),
     },
     "transport": {
         "drop": _EVERYWHERE, "double": (*_CONTENT, "finish"), "move": ("first", "middle"), "alter": _CONTENT,
         "invent": ("middle",), "cut": _EVERYWHERE, "break": ("middle", "last"), "reset": ("middle", "last"),
-        "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",), "stick": ("middle",),
+        "glue": ("middle",), "cut_inside": ("middle",), "hold": ("first",), "stick": ("middle",), "mute": ("first",),
         "sever": ("first", "middle"), "sever_reset": ("first", "middle"), "err": ("middle", "last"),
         "err_and_hang_up": ("middle",),
     },

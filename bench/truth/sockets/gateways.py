@@ -35,6 +35,10 @@ _AS_IT_CAME: Final = frozenset(("pass", "failover", "read_on"))
 """Gateways that hand on pieces without looking at them, unless they are broken."""
 
 
+class Refused(httpx.TransportError):
+    """The upstream does not answer this request; to a gateway as if it had broken off."""
+
+
 class Gateway:
     """The gateway's code. `origin` is the provider's."""
 
@@ -123,6 +127,8 @@ class Gateway:
         slow = any(fault.how == "timeout" for fault in scenario.faults)
         timeout = httpx.Timeout(30, read=_PATIENCE) if slow else httpx.Timeout(30)
         async with client.stream("POST", url, json={"stream": True}, timeout=timeout) as response:
+            if response.is_error:
+                raise Refused(f"the upstream says {response.status_code}")
             async for piece in response.aiter_raw():
                 yield piece
 

@@ -65,6 +65,8 @@ def _met(scenario: Scenario, fault: Fault) -> bool:
 def _source_can(scenario: Scenario, fault: Fault) -> bool:
     if scenario.answer == "error" and fault.how in ("error", "cut", "break"):
         return False
+    if fault.how == "reject" and (scenario.gateway not in ("reprint", "translate") or scenario.hops or scenario.stamp):
+        return False  # all others answer with an error status themselves, which makes no stream
     if fault.where == "terminator" and scenario.provider not in _ENDED_BY_AN_EVENT:
         return False
     return fault.how not in _BY_FORMAT or scenario.provider in _BY_FORMAT[fault.how]

@@ -50,7 +50,7 @@ class Connection:
         self._injector: Injector[Event] | None = None
         if self._fault is not None:
             sent = honest(scenario)
-            self._at = place(self._out, sent, self._fault.where)
+            self._at = place(self._out, sent, self._fault.where) if self._fault.how != "mute" else 0
             if generic(self._fault):
                 self._injector = Injector(
                     self._fault, self._at - first, notes.did, alter=self._flipped, invent=self._foreign
@@ -102,7 +102,7 @@ class Connection:
 
     def _by_hand(self, event: Event, position: int) -> list[bytes]:
         how = self._fault.how if self._fault is not None else ""
-        if how in ("hold", "stick"):
+        if how in ("hold", "stick", "mute"):
             self._held = event
             self._notes.did(Deed("transport", "delay", (position,)))
             return [out.raw for out in self._noted([event])]

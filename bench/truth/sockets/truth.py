@@ -45,6 +45,7 @@ _SOURCE: Final = {
     "source.reset": "upstream_truncated",
     "source.timeout": "upstream_timeout",
     "source.error": "upstream_error",
+    "source.reject": "upstream_rejected",
     "source.unfinished": "protocol_violation",
 }
 
@@ -67,6 +68,8 @@ def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
     scenario = notes.scenario
     points = frozenset(_SETUPS[scenario.setup])
+    if "source.reject" in notes.ends:
+        points -= {"ingress"}  # of what is no success no record is made
     reports = scenario.client != "genai" and scenario.setup not in _UNHEARD
     return points | {"applied"} if reports else points
 
@@ -85,7 +88,7 @@ def ended(notes: Notebook) -> Ended:
 def _seen(notes: Notebook) -> bool:
     """Whether those who testify have seen how it ended, and that it was this answer."""
     scenario = notes.scenario
-    if scenario.setup != "both" and scenario.faults:
+    if "source.reject" in notes.ends or (scenario.setup != "both" and scenario.faults):
         return False
     before, after = (tuple(side.get("gateway", ())) for side in (notes.before, notes.after))
     passage = Passage("gateway", before, after)
@@ -173,7 +176,9 @@ def _by_gateway(facts: _Facts) -> Ended:
 
 
 def _stalled(facts: _Facts) -> Ended:
-    return Ended(frozenset(("stalled",)), facts.stuck.component if facts.stuck is not None else None)
+    stuck = facts.stuck
+    what = "stalled_before_first" if stuck is not None and stuck.how == "mute" else "stalled"
+    return Ended(frozenset((what,)), stuck.component if stuck is not None else None)
 
 
 def _unknown(_: _Facts) -> Ended:

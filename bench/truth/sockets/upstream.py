@@ -25,7 +25,10 @@ _EVIDENT: Final = {
 A whole that merely differs proves nothing: servers trim, and filters replace (docs/design.md §7.2).
 """
 
-_STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "silent", "error"))
+_STOPS: Final = frozenset(("cut", "break", "reset", "timeout", "silent", "mute", "reject", "error"))
+_FROM_THE_BEGINNING: Final = ("mute", "reject")
+"""What leaves nothing of the answer."""
+_REFUSAL: Final = b'{"error":{"message":"rate limit","type":"rate_limit_error","code":429}}'
 
 _OTHER_ID: Final = (("chatcmpl-1", "chatcmpl-0"), ("msg_1", "msg_0"), ("resp_1", "resp_0"), ('"r1"', '"r0"'))
 """What a response is called, and what another one is."""
@@ -38,7 +41,7 @@ class Script:
         scenario = notes.scenario
         self._notes, self._provider = notes, scenario.provider
         self.end = "eof"
-        """eof, break (no last chunk), reset, timeout and silent (nothing more comes)."""
+        """eof, break (no last chunk), reset, timeout, silent and mute (nothing more comes), reject (no success)."""
         whole = events(scenario.provider, scenario.answer)
         fault = scenario.fault("source")
         if first:
@@ -53,6 +56,7 @@ class Script:
 
     def _broken(self, whole: tuple[Event, ...], fault: Fault) -> list[Event]:
         at = _index(whole, place(self._provider, whole, fault.where))
+        at = 0 if fault.how in _FROM_THE_BEGINNING else at
         position = sum(not event.comment for event in whole[:at])
         if fault.how in _STOPS:
             return self._stopped(whole, fault, at, position)
@@ -110,6 +114,9 @@ async def answer(notes: Notebook, path: str, reader: asyncio.StreamReader, write
     scenario = notes.scenario
     script = Script(notes, first="~first" in path)
     framing = FRAMING[scenario.provider]
+    if script.end == "reject":
+        await _refuse(writer_)
+        return
     head = (
         f"HTTP/1.1 200 OK\r\ncontent-type: {TYPES[framing]}\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
     )
@@ -130,6 +137,13 @@ async def answer(notes: Notebook, path: str, reader: asyncio.StreamReader, write
     await _end(script, notes, reader, writer_)
 
 
+async def _refuse(writer_: asyncio.StreamWriter) -> None:
+    """Too many requests, as JSON."""
+    head = f"HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\ncontent-length: {len(_REFUSAL)}\r\n"
+    writer_.write(head.encode() + b"connection: close\r\n\r\n" + _REFUSAL)
+    await http1.close(writer_)
+
+
 async def _end(script: Script, notes: Notebook, reader: asyncio.StreamReader, writer_: asyncio.StreamWriter) -> None:
     if script.end == "eof":
         writer_.write(http1.LAST_CHUNK)
@@ -138,7 +152,7 @@ async def _end(script: Script, notes: Notebook, reader: asyncio.StreamReader, wr
         await http1.until(lambda: notes.read >= sent)  # what lies unread in a socket is lost with a RST
         http1.reset(writer_)
         return
-    elif script.end in ("timeout", "silent"):
+    elif script.end in ("timeout", "silent", "mute"):
         await asyncio.wait_for(reader.read(), http1.WAIT_SECONDS)  # until the gateway lets go
     await http1.close(writer_)
 

@@ -126,7 +126,7 @@ class Broken:
         self._injector: Injector[Event] | None = None
         if self._fault is not None:
             sent = honest(scenario)
-            self._at = place(self._out, sent, self._fault.where)
+            self._at = place(self._out, sent, self._fault.where) if self._fault.how != "mute" else 0
             if generic(self._fault):
                 self._injector = Injector(
                     self._fault, self._at, notes.did, alter=lambda event: altered(self._out, event)._replace(raw=b""),
@@ -188,7 +188,7 @@ class Broken:
             return self._swallowing(event, position)
         if fault.how == "dedupe":
             return self._deduped(event, position)
-        if fault.how in ("hold", "stick"):
+        if fault.how in ("hold", "stick", "mute"):
             self.holding = position == self._at
             return [event]
         inside = self._at <= position < self._at + fault.length
