@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from .style import Style
 
 _TICK: Final = 10
-_NO_EVENT: Final = " xcu"
+_NO_EVENT: Final = " xcue"
 """Cells of events that did not come to a point, and so have no number there."""
 _UNREMARKABLE: Final = "oFcu"
 _LEGEND: Final = {
@@ -18,6 +18,7 @@ _LEGEND: Final = {
     "m": "out of place",
     "r": "refused by the application",
     "u": "went no further",
+    "e": "left out on purpose",
     "?": "not known",
     "+": "one more than above",
     "~": "changed",

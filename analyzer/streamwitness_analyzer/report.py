@@ -66,10 +66,11 @@ def _sure(document: Document) -> str:
     found = {finding["confidence"] for finding in document["findings"]}
     if found:
         return " and ".join(word for confidence, word in _CONFIDENCE.items() if confidence in found)
-    integrity = str(document["integrity"]).upper()
     if document["state"] == "provisional" or not document["ending"].get("vouched", True):
         return ""
-    return "proven" if document["ending"]["by"] and not str(document["headline"]).endswith(integrity) else ""
+    tells_integrity = f", {str(document['integrity']).upper()}" in str(document["headline"])
+    says = document["ending"].get("class") != "completed" and not tells_integrity
+    return "proven" if document["ending"]["by"] and says else ""
 
 
 def _headline(document: Document, style: Style) -> str:

@@ -16,6 +16,7 @@ _GLYPHS: Final = {
     "c": ("●", "o"),
     "r": ("○", "r"),
     "u": ("·", "."),
+    "e": ("∅", "0"),
     "?": ("?", "?"),
     "+": ("+", "+"),
     "~": ("≠", "*"),
@@ -25,7 +26,16 @@ _GLYPHS: Final = {
 }
 """A cell of the verdict document → what stands in the picture, and where only ASCII can be shown."""
 
-_CELL_COLOURS: Final = {"x": "red", "m": "yellow", "+": "red", "~": "red", "?": "yellow", "r": "yellow", "u": "dim"}
+_CELL_COLOURS: Final = {
+    "x": "red",
+    "m": "yellow",
+    "+": "red",
+    "~": "red",
+    "?": "yellow",
+    "r": "yellow",
+    "e": "yellow",
+    "u": "dim",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,4 +295,5 @@ def test_a_stream_that_was_cut_as_others_were() -> None:
 def test_nothing_is_proven_while_records_may_still_come(state: str, said: str) -> None:
     """Of an ending alone; a finding rests on what is held already."""
     told = document(state=state, findings=[], integrity="unproven", headline="SOURCE CUT AFTER EVENT 6")
+    told["ending"] = told["ending"] | {"class": "upstream_truncated"}
     assert render(told, Style()).splitlines()[0] == f"SOURCE CUT AFTER EVENT 6   {said}"

@@ -79,7 +79,7 @@ def test_a_limit_while_the_upstream_went_on() -> None:
     assert (verdict["ending"]["class"], *told(verdict)) == ("completed", "intact", [], notes)
     assert verdict["ending"]["by"] == "gateway"
     cells = {point["point"]: point["cells"] for point in verdict["points"]}
-    assert cells["egress"].startswith("oooocoooo")
+    assert cells["egress"].startswith("ooooeoooo")
     hidden = path(ANSWER[:15], client, client, egress=declared("filter"), ingress=stopped)
     assert judge(hidden, settled=True)["integrity"] == "unproven"  # no word says that it is short
 

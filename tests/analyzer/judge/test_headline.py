@@ -9,7 +9,7 @@ import pytest
 
 from bench.truth.build import LEG, Event, How, answer, handed_on, path, used, usual
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, ERROR_TYPE, FINISH_REASONS_ATTRIBUTE, TERMINAL
+from streamwitness.semconv import EDITED, ERROR, ERROR_TYPE, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
@@ -242,3 +242,15 @@ def test_an_ending_of_which_nobody_knows_who_told_it_is_not_proven(role: str | N
     assert (found["ending"]["by"], found["ending"]["vouched"]) == ("source", said)
     assert ("proven, final" in render(found, Style()).splitlines()[0]) is said
     assert any(text.startswith("who sent these records") for text in found["why"]["unknown"]) is not said
+
+
+def test_what_a_gateway_left_out_on_purpose_is_told_first() -> None:
+    """Whoever misses a word reads it in the headline, and sees where it was."""
+    got = without(WORDS, 4)
+    egress = How("egress", legs=(LEG,), extra=((EDITED, ("filter",)),))
+    found = verdict(path(WORDS, got, got, handed_on(got), used(handed_on(got)), egress=egress))
+    assert (found["integrity"], found["findings"]) == ("intact", [])
+    assert found["headline"] == "COMPLETED; THE GATEWAY LEFT OUT 1 EVENT ON PURPOSE"
+    assert "left out 1 event on purpose. Beside that nothing was lost" in found["summary"]
+    assert [row["cells"].index("e") for row in found["points"] if row["point"] != "ingress"] == [4] * 4
+    assert render(found, Style()).splitlines()[0].endswith("ON PURPOSE   final")

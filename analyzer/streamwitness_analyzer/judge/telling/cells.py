@@ -199,7 +199,7 @@ def _mark_ends(grid: _Grid, records: Sequence[Record]) -> None:
 def _add(grid: _Grid, path: Path, step: Step) -> None:
     """Draw the point behind a hop."""
     there = grid.places[step.before.recorder]
-    row = [letter if letter in "xuc? " else "" for letter in grid.rows[step.before.recorder]]
+    row = [letter if letter in "xuce? " else "" for letter in grid.rows[step.before.recorder]]
     same = _as_sent(path, step)
     where = _copied(step, row, there, same) if same is not None else _paired(step, row, there)
     _mark_absent(path, step, row, there)
@@ -247,6 +247,7 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
         quiet, lost = _quiet(step), places_told(step, "before") if not _unsure(path, step) else _named_lost(step)
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+        filtered = _filtered(path, step)
         cut = any(c > reach and p not in quiet for p, c in open_columns)
         due = step.peer and step.hop.reason not in words.LEFT_OPEN and not (cut and _all_are_placed(step, row))
         for position, column in open_columns:
@@ -254,13 +255,22 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
             with_it = cut and step.hop.status == "faulty" and position in quiet
             never_due = not due or not step.after.closed or with_it
             unread = column > reach and not told and never_due
-            row[column] = _absent(unread, position in quiet, position not in lost, step.after.closed)
+            meant = position in filtered and not unread
+            row[column] = "e" if meant else _absent(unread, position in quiet, position not in lost, step.after.closed)
         if "u" in row and not step.peer:  # nor did what the point before had kept back come that far
             row[:] = ["u" if letter == "c" and i > row.index("u") else letter for i, letter in enumerate(row)]
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
             row[at] = letter
+
+
+def _filtered(path: Path, step: Step) -> set[int]:
+    """Positions with output, where all that is missing of them was left out on purpose, as the gateway says."""
+    says = step.after.point == "egress" and any(edit.kind == "filter" for edit in path.upstream.edited)
+    if not says or step.hop.status != "intact":
+        return set()
+    return {position for position in View(step.before, "semantic").positions if position is not None}
 
 
 def _all_are_placed(step: Step, row: Sequence[str]) -> bool:

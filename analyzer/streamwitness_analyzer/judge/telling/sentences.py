@@ -59,9 +59,20 @@ def said(
     short = "; ".join([*([] if told_already and blamed else [ending]), *_listed(blamed)])
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
         so_far = f"; {in_short(waits)}" if waits is not None and row.ending is not None else ""
-        short = ending + (so_far or f", {integrity}")
+        short = ending + (so_far or _beside_edits(integrity, main))
     told = headline(found) if found else short.upper()
     return {"headline": told, "summary": _summary(row, integrity, found, main, waits), "short": short}
+
+
+def _edits(main: Path | None) -> list[str]:
+    """What the gateway says that it did on purpose."""
+    return [words.edited(edit.kind, edit.count, edit.exact) for edit in main.upstream.edited] if main else []
+
+
+def _beside_edits(integrity: str, main: Path | None) -> str:
+    """The integrity for a list; whoever misses a word should read first that it was left out on purpose."""
+    edits = f"; the GATEWAY {' and '.join(told)} on purpose" if (told := _edits(main)) else ""
+    return edits if edits and integrity == "intact" else f", {integrity}{edits}"
 
 
 def _raised_there(row: Row, found: Sequence[Finding]) -> bool:
@@ -142,6 +153,9 @@ def _summary(
         why = ": records are missing" if _records_missing(main) else ""
         return f"{first} Whether anything was lost on the way is not proven{why}." if row.ending else first
     nothing = "Nothing" if row.ending == "completed" and row.by == "source" else "Up to there nothing"
+    if told := _edits(main):
+        first += f" The gateway says that it {' and '.join(told)} on purpose."
+        nothing = "Beside that nothing"
     return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
 
 
