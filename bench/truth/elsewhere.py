@@ -47,6 +47,25 @@ def _tells_elsewhere(rng: Random) -> Scene:
     return one
 
 
+def _takes_turns(rng: Random) -> Scene:
+    """More choices than have a digest each, and they go out one after the other."""
+    one, choices = Scene(rng, _PROVIDER), range(rng.randint(17, 20))
+    begin, *said = written(_PROVIDER, [Act("role"), *(Act("text", f"word {i} {rng.random()} ") for i in range(3)),
+                                       Act("finish", "stop"), Act("terminal")])  # fmt: skip
+    read = [[_in_json(event, _of_choice(i)) for i in choices] for event in (begin, *said[:-1])]
+    one.answer = [*(event for turn in read for event in turn), said[-1]]
+    one.leg(one.answer)
+    one.send([*(turn[i] for i in choices for turn in read), said[-1]])
+    return one
+
+
+def _of_choice(index: int) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        told["choices"][0]["index"] = index
+
+    return change
+
+
 def _thinking(text: str) -> Callable[[dict[str, Any]], None]:
     def change(told: dict[str, Any]) -> None:
         told["choices"][0]["delta"] = {"reasoning_content": text}
@@ -82,5 +101,6 @@ def _made(make: Callable[[Random], Scene], what: str) -> Callable[[Random, str],
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "renews_its_store": (_made(_renews_its_store, "renews its store"), 1),
     "tells_elsewhere": (_made(_tells_elsewhere, "tells elsewhere"), 1),
+    "takes_turns": (_made(_takes_turns, "takes turns"), 1),
 }
 """Name → what makes such a stream, and how often beside the others."""

@@ -24,6 +24,7 @@ _NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
     "unknown_format": ("unknown_format",),
     "under_another_name": ("renews_its_store",),
     "in_other_fields": ("tells_elsewhere",),
+    "in_other_turns": ("takes_turns",),
 }
 """Excuse → the streams that need it; of any other, those of all gateways."""
 _GATEWAYS: Final = ("recorded", "merging", "attempts", "gateway")

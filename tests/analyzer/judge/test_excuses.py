@@ -145,3 +145,17 @@ def test_reasoning_that_is_told_in_another_format_may_stand_in_a_field_that_is_n
     less = record(How("egress", legs=(LEG,), extra=((PROVIDER_NAME, "openai"),)), [Event(parts=OTHER), *LOST])
     read_ = record(How("ingress", leg=0, extra=((PROVIDER_NAME, "anthropic"),)), ANSWER)
     assert first(Crossing(read_, less, only=True)) == ""
+
+
+def test_another_order_of_more_choices_than_have_a_digest_may_be_other_turns() -> None:
+    """Each may be in its own order; where all have a digest, these tell."""
+
+    def moved(count: int) -> Crossing:
+        leg, egress = (tuple(f"{i}/text/0 {i + more:08x} 3" for i in range(count)) for more in (0, 1))
+        turned = [*ANSWER[:4], ANSWER[5], ANSWER[4], *ANSWER[6:]]
+        return Crossing(
+            record(How("ingress", leg=0, slots=leg), ANSWER), record(How("egress", legs=(LEG,), slots=egress), turned)
+        )
+
+    assert first(moved(16)) == "in_other_turns"
+    assert [change.kind for change in judge_leg(moved(3)).hop.changes] == ["reorder"]

@@ -12,7 +12,7 @@ from typing import Final
 
 from streamwitness.semconv import PROVIDER_NAME, RESPONSE_ID, UNKNOWN_PROVIDER
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
-from streamwitness_analyzer.judge.testimony.parts import not_understood, stopped_within_an_event, unread
+from streamwitness_analyzer.judge.testimony.parts import all_slots, not_understood, stopped_within_an_event, unread
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from .behind import behind_the_end
@@ -29,7 +29,7 @@ from .envelope import (
     proper,
 )
 from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
-from .recut import IN_PASSING, cut_otherwise, same_content
+from .recut import CHANGED_TURNS, IN_PASSING, cut_otherwise, same_content
 from .rewritten import excuse
 
 Rule = Callable[[Crossing], Made | None]
@@ -153,6 +153,13 @@ def only_envelope(crossing: Crossing) -> Made | None:
     return Made(unproven(reason) if reason else Hop("intact", prefix=crossing.hop.prefix))
 
 
+def in_other_turns(crossing: Crossing) -> Made | None:
+    """So many things are told that not each has a digest: what changed place may have done so between them only."""
+    known = all_slots(crossing.leg) and all_slots(crossing.egress)
+    moved = any(change.kind == "reorder" for change in proper(crossing))
+    return Made(unproven(CHANGED_TURNS)) if moved and not known else None
+
+
 def unknown_format(crossing: Crossing) -> Made | None:
     """Where only the framing is known every field counts as content, those too that are no output."""
     known = crossing.leg.told(PROVIDER_NAME) != UNKNOWN_PROVIDER
@@ -175,6 +182,7 @@ RULES: Final[tuple[Rule, ...]] = (
     not_all_read,
     written_otherwise,
     only_envelope,
+    in_other_turns,
     filtered,
     rewritten,
     merged,
