@@ -60,9 +60,12 @@ def _streams(args: Namespace) -> int:
 
 def _show(args: Namespace) -> int:
     from .history import render_history
+    from .readers import ReadFailed
     from .report import render
 
     def answer(reader: Reader) -> str:
+        if args.stream.strip() in ("", "None"):  # what a program prints of a stream that was not there
+            raise ReadFailed(f"{args.stream!r} is no stream id: nothing was observed of this stream")
         if args.history:
             history = reader.history(args.stream)
             return _json(history) if args.json else render_history(history, _style())

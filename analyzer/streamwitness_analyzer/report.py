@@ -154,7 +154,9 @@ def _ended(ending: Document, found: Container[str], style: Style) -> list[str]:
     if ending.get("class") in (None, "completed") or at is None or point is None:
         return []
     told = f"{_time(at)} after its beginning"
-    if silent is not None and silent >= _A_SILENCE_MS:
+    if ending.get("after") == -1:
+        told += ", before any event"
+    elif silent is not None and silent >= _A_SILENCE_MS:
         told += f", {_time(silent)} after its last event"
     told += f" (at {sc.POINT_LABELS.get(point, point)})"
     cost = ending.get("cost")

@@ -310,3 +310,12 @@ def test_a_misspelt_database_is_not_made(
     assert main([command, "--database", str(missing), option, "1d"]) == 1
     assert f"streamwitness {command}: there is no database file" in capsys.readouterr().err
     assert not missing.exists()
+
+
+@pytest.mark.parametrize("printed", ["", " ", "None"])
+def test_what_is_printed_of_no_stream_is_no_id(printed: str, server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script asks with what its client told it: nothing."""
+    assert main(["show", printed, "--server", server]) == 1
+    assert capsys.readouterr().err == (
+        f"streamwitness show: {printed!r} is no stream id: nothing was observed of this stream\n"
+    )

@@ -297,3 +297,11 @@ def test_nothing_is_proven_while_records_may_still_come(state: str, said: str) -
     told = document(state=state, findings=[], integrity="unproven", headline="SOURCE CUT AFTER EVENT 6")
     told["ending"] = told["ending"] | {"class": "upstream_truncated"}
     assert render(told, Style()).splitlines()[0] == f"SOURCE CUT AFTER EVENT 6   {said}"
+
+
+def test_an_end_before_any_event_is_not_told_after_one() -> None:
+    """There was no last event to be silent after."""
+    told = document(findings=[])
+    ended = {"class": "client_timeout", "after": -1, "at_ms": 2500, "silent_ms": 2500, "at_point": "wire", "cost": None}
+    told["ending"] = told["ending"] | ended
+    assert " ended    2.5 s after its beginning, before any event (at client received)" in render(told, Style())

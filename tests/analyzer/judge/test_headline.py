@@ -254,3 +254,12 @@ def test_what_a_gateway_left_out_on_purpose_is_told_first() -> None:
     assert "left out 1 event on purpose. Beside that nothing was lost" in found["summary"]
     assert [row["cells"].index("e") for row in found["points"] if row["point"] != "ingress"] == [4] * 4
     assert render(found, Style()).splitlines()[0].endswith("ON PURPOSE   final")
+
+
+def test_a_body_that_broke_off_is_told_as_a_connection() -> None:
+    """Not as a format that somebody broke: its gateway may have died."""
+    wire = How("wire", end="protocol_error", complete=False)
+    found = verdict(path(None, None, WORDS[:7], wire=wire, expected=("egress", "wire")))
+    assert (found["ending"]["class"], found["ending"]["by"]) == ("protocol_violation", None)
+    assert found["headline"] == "THE CONNECTION ENDED EARLY AFTER EVENT 6"
+    assert found["summary"].startswith("The body broke off; by whom was not seen.")

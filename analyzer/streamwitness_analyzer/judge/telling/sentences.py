@@ -90,12 +90,20 @@ def _in_short(row: Row, main: Path | None, found: Sequence[Finding]) -> str:
     text = words.ended(row.ending, row.by)
     if (row.ending, row.by) == ("completed", "gateway"):
         return words.OWN_END.format(after=_last_read(main, found))
-    if row.ending not in _LAST_TOLD:
+    broke_off = row.by is None and row.ending == "protocol_violation" and _broke_off(row, main)
+    text = words.BROKE_OFF if broke_off else text
+    if row.ending not in _LAST_TOLD and not broke_off:
         return text
     last = _last(row, main, found)
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
     return f"{text} after event {last}" if last is not None and last >= 0 else text
+
+
+def _broke_off(row: Row, main: Path | None) -> bool:
+    """Whether the body ended before HTTP says that it ends: to people a connection that ended, and no format."""
+    at = ended_at(row, main)
+    return at is not None and at.end == "protocol_error"
 
 
 def _last_read(main: Path | None, found: Sequence[Finding]) -> str:

@@ -143,6 +143,9 @@ NOT_SEEN: Final = {
 }
 """The same, where who ended it was not seen."""
 
+BROKE_OFF: Final = "the connection ended early"
+"""How it ended where the body broke off against HTTP, and by whom was not seen."""
+
 _WHO_FIRST: Final = frozenset(("protocol_violation", "stalled", "stalled_before_first"))
 """Endings of which the words do not tell yet who it was."""
 
