@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
 
-from streamwitness.semconv import COMPONENT_BEFORE, POINTS, Component, Point
+from streamwitness.semconv import COMPONENT_BEFORE, PART, POINTS, Component, Point
 
 from .client.handed import cut_anew, judge_handed_on
 from .compare.change import SURPLUS, Change, Hop
@@ -172,15 +172,29 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
 
 
 def _all_came(one: Step, two: Step) -> bool:
-    """Whether what is no output, and so not compared, came as well: of the network nobody else tells that it did.
+    """Whether what is no output, and so not compared, came as well, and no oftener: of the network nobody else tells.
 
     A terminator came where it was read to, whether or not it was handed on.
     """
     before, after = one.before, two.after
+    if one.hop.status != "intact" and any(
+        before.part(n) < after.part(n) for n in _NO_OUTPUT if after.delivers & PART[n]
+    ):
+        return False
     short = {name for name in _NO_OUTPUT if before.part(name) > after.part(name)}
     if after.end == "stopped_at_terminal":
         short.discard("terminal")
     return not short if one.hop.status != "intact" else "error" not in short
+
+
+def more_without_output(before: Record, after: Record) -> bool:
+    """Whether what says nothing came oftener than it was sent, in events that the reader hands on."""
+    return any(before.part(name) < after.part(name) for name in _NO_OUTPUT if after.delivers & PART[name])
+
+
+def less_without_output(before: Record, after: Record) -> bool:
+    """Whether it came less often, to one that read to the end; who stops at a terminator owes nothing behind it."""
+    return any(before.part(name) > after.part(name) for name in _NO_OUTPUT if after.delivers & PART[name])
 
 
 def _comparable(before: Record, middle: Record, after: Record) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
 
-from .attribute import Step, attribute
+from .attribute import Step, attribute, less_without_output, more_without_output
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
 from .client.named import compare_named
@@ -34,6 +35,7 @@ from .testimony.view import View
 from .waiting import held_back
 from .waste import kept_running
 
+_NO_OUTPUT: Final = "the output is the same; of events that say nothing not as many came as were sent"
 _PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
@@ -143,8 +145,19 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return of_another_stream(_transport(before, after, peer), before, after)
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
-    hop = judge_handed_on(before, after, peer=peer)
-    return _with_error(hop, before, after, peer)
+    hop = _with_error(judge_handed_on(before, after, peer=peer), before, after, peer)
+    return _on_the_way(hop, before, after, peer)
+
+
+def _on_the_way(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
+    """The hop from gateway out to the parser; not intact where what is no output, and so not compared, is another.
+
+    Between the two lies the network, of which nobody else tells whether it lost or doubled such events.
+    """
+    if hop.status != "intact" or before.point != "egress":
+        return hop
+    other = more_without_output(before, after) or (peer and less_without_output(before, after))
+    return replace(hop, status="unproven", reason=_NO_OUTPUT) if other else hop
 
 
 def _unless_passed_over(hop: Hop, before: Record, after: Record) -> Hop:

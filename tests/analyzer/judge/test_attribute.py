@@ -291,6 +291,18 @@ def test_of_a_parser_that_cuts_anew_what_rows_do_not_show_is_no_loss(lost: tuple
     assert {(f["kind"], f["count"], f["exact"]) for f in verdict["findings"]} == {("altered", 1, False)}
 
 
+@pytest.mark.parametrize(("times", "cleared"), [(0, False), (1, True), (2, False)])
+@pytest.mark.parametrize("lost", ["its end", "all of it"])
+def test_what_is_no_output_and_came_oftener_or_never_clears_nobody(times: int, lost: str, cleared: bool) -> None:
+    """No sum of output has it, and what reached the client is not held."""
+    handed = [*[ANSWER[0]] * times, *handed_on(ANSWER)[1:]]
+    parsed = How("parsed", end="stopped_at_terminal", delivers=DELIVERED_BY_SDK)
+    blocks = path(None, ANSWER, ANSWER, handed, parsed=parsed, cuts=lambda _n: [10])
+    verdict = judge([b for b in blocks if b.point != "wire" or (lost == "its end" and not b.final)], settled=True)
+    assert verdict["findings"] == []
+    assert ("transport" in verdict["why"]["cleared"]) == cleared
+
+
 def test_the_pieces_of_a_parser_are_not_held_against_the_transport() -> None:
     """Rule 10: its texts are equal, so it lost nothing, and what it cut anew differs from what the gateway sent."""
     letters = [ANSWER[0], *(Event(900 + i) for i in range(25)), *handed_on(ANSWER)[-1:]]
