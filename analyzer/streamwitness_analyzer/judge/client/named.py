@@ -26,6 +26,7 @@ from .apart import Kinds, displaced, kind_of, kinds_of, passed
 
 LOSING: Final = {"raised": "gap", "overflow_dropped": "gap", "partial": "partial"}
 """Results at `applied` that lose (a part of) the event, and the kind of finding they make."""
+_LOSSES: Final = frozenset(RESULT[name] for name in LOSING)
 REJECTIONS: Final = frozenset(
     ("duplicate", "gap", "reordered", "buffered", "stall_flushed", "wrong_stream", "after_terminal", "malformed")
 )
@@ -34,6 +35,7 @@ _APPLIED: Final = RESULT["applied"]
 CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
 _SEVERAL: Final = 2
 _NOT_OF_A: Final = "it names events that the point before never had"
+_COUNTS_ONLY: Final = "no single events were recorded there, and counts alone prove no equality"
 _APART: Final = "kinds of output were taken up one after the other"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
@@ -194,6 +196,8 @@ def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int,
         return faulty(changes, Proof("by_name"), unread=unread)
     if not b.closed:
         return Hop("unproven", reason="the end of its record is missing")
+    if unknown and not (b.lost or any(block.rows is not None for block in b.blocks)):
+        return Hop("unproven", reason=_COUNTS_ONLY)
     if unknown:
         return Hop("unproven", reason="some of what it reported is lost, or is of no event that was handed to it")
     if doubt:
@@ -211,6 +215,11 @@ def _in_doubt(a: Record, naming: Naming, due: int) -> bool:
 def read(b: Record) -> Naming:
     """What the rows name, and what the counters say of the blocks that are lost."""
     return b.once("naming", lambda: _read(b))
+
+
+def reports_losses(b: Record) -> bool:
+    """Whether any report is of an event that was lost here: asked of whole columns, which costs little."""
+    return any(_LOSSES & set(block.columns("result").get("result") or ()) for block in b.blocks)
 
 
 def _read(b: Record) -> Naming:

@@ -8,7 +8,7 @@ from typing import Final
 
 from streamwitness.semconv import MISSING
 from streamwitness_analyzer.judge.attribute import Step
-from streamwitness_analyzer.judge.client.named import LOSING, read
+from streamwitness_analyzer.judge.client.named import LOSING, read, reports_losses
 from streamwitness_analyzer.judge.gateway.excuses import ANOTHERS
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import MISREAD
@@ -63,7 +63,7 @@ class _Brought:
 
 def failed(record: Record) -> int:
     """Events at `applied` of which the application reports that its code raised there, or had no room, to the end."""
-    if record.point != "applied":
+    if record.point != "applied" or not reports_losses(record):
         return 0
     return sum(LOSING.get(told[-1]) == "gap" for position, told in read(record).results.items() if position != MISSING)
 
