@@ -35,6 +35,8 @@ _ENDS: Final = {
     "shutdown": "shut down",
 }
 """Ends worth a word beside the row; the ordinary ones say nothing."""
+_PASSED_ON: Final = "ended by an exception"
+"""Of an application that never had an event: who raised, it or what it asked, is not known there."""
 _NO_FINISH: Final = "ended without a finish"
 _HELD: Final = {"partial": "records missing", "none": "no record"}
 
@@ -94,6 +96,8 @@ def _labels(points: Sequence[Point]) -> list[str]:
 
 
 def _note(point: Point) -> str:
+    if point.get("point") == "applied" and point["end"] == "raised" and not point["events"]:
+        return _PASSED_ON
     ended = _NO_FINISH if point["end"] == "eof" and point.get("complete") is False else ""
     said = [_ENDS.get(str(point["end"]), ended), _HELD.get(str(point["held"]), "")]
     return ", ".join(word for word in said if word)

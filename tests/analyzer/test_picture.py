@@ -132,3 +132,9 @@ def test_an_end_without_a_finish_has_a_word_beside_its_row() -> None:
     """As a connection that broke has; a format that is not known has no finish to miss."""
     rows = [draw([point("ooo", complete=complete)], Style())[1] for complete in (False, True, None)]
     assert [row.endswith("  ended without a finish") for row in rows] == [True, False, False]
+
+
+def test_an_application_that_had_no_event_is_not_said_to_have_raised() -> None:
+    """What it asked did, for all that is known; one that had events did so itself."""
+    rows = [draw([point(cells, point="applied", end="raised")], Style())[-1] for cells in ("", "oo")]
+    assert [row.split("  ")[-1].strip() for row in rows] == ["ended by an exception", "raised"]

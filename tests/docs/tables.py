@@ -151,7 +151,7 @@ def _kinds() -> str:
 
 def _kind(kind: str) -> tuple[str, str]:
     had, came = _BETWEEN.get(kind, ("egress", "wire"))
-    blanks = {name: f"{{{name}}}" for name in ("count", "first", "it", "note")}
+    blanks = {name: f"{{{name}}}" for name in ("count", "first", "it", "note")} | {"hidden": words.HIDDEN[0]}
     sentence = words.EXPLAINED[kind].format(**words.told_between(had, came), **blanks)
     return words.VERBS[kind].format(what="…"), sentence[0].upper() + sentence[1:]
 

@@ -263,3 +263,21 @@ def test_a_body_that_broke_off_is_told_as_a_connection() -> None:
     assert (found["ending"]["class"], found["ending"]["by"]) == ("protocol_violation", None)
     assert found["headline"] == "THE CONNECTION ENDED EARLY AFTER EVENT 6"
     assert found["summary"].startswith("The body broke off; by whom was not seen.")
+
+
+def test_what_was_recorded_as_counts_only_is_not_told_as_lost() -> None:
+    """It is a level that somebody set."""
+    hows = {p: replace(usual(p), level="counters") for p in ("wire", "parsed", "applied")}
+    found = verdict(path(WORDS, WORDS, WORDS, handed_on(WORDS), used(handed_on(WORDS)), **hows))
+    assert "client parsed → client applied: no single events were recorded there" in "; ".join(found["why"]["unknown"])
+    assert "is lost" not in "; ".join(found["why"]["unknown"])
+
+
+def test_a_difference_that_lost_records_do_not_hide_is_not_said_to_be_hidden_by_them() -> None:
+    """The client stopped, all records are held, and an event is another: by whatever deed."""
+    sent = answer(range(1, 55))
+    got = [*sent[:15], *sent[16:46], sent[15], *sent[46:50]]
+    found = verdict(path(None, sent, got, wire=How("wire", end="abandoned", complete=False)))
+    assert [finding["kind"] for finding in found["findings"]] == ["mismatch"]
+    assert found["headline"] == "THE TRANSPORT LOST, MOVED OR CHANGED AT LEAST 1 EVENT"
+    assert found["findings"][0]["sentence"].endswith("; what exactly happened cannot be told.")

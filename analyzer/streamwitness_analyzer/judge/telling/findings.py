@@ -108,6 +108,7 @@ class Finding:
         change = self._in_words
         places = words.told_between(self.fault.seen.point, self.fault.missing.point)
         places |= {"first": str(self._place[0][0]), "note": change.note, "which": self._which()}
+        places["hidden"] = words.HIDDEN[_is_short(self.fault.seen) or _is_short(self.fault.missing)]
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if change.note.startswith(REFUSED_AS):
@@ -180,6 +181,11 @@ class Finding:
             "seen": _compared(seen, proof.axis, proof.unheld[0]),
             "missing": _compared(missing, proof.axis, proof.unheld[1]),
         }
+
+
+def _is_short(record: Record) -> bool:
+    """Whether some of a record is lost, be it a block, its details or its end."""
+    return bool(record.lost or not record.closed or not record.every_row)
 
 
 def _came_behind(fault: Fault) -> bool:

@@ -24,7 +24,7 @@ VERBS: Final = {
     "tail": "lost {what}",
     "reorder": "put {what} in another order",
     "gap_or_late": "lost or delayed {what}",
-    "mismatch": "changed {what}",
+    "mismatch": "lost, moved or changed {what}",
     "duplicate": "doubled {what}",
     "fabricated": "invented {what}",
     "extra": "added {what}",
@@ -74,12 +74,15 @@ CAME: Final[dict[Point, tuple[str, str, str]]] = {
 }
 """How an event comes to a point: the verb, the verb for what is past, and where."""
 
+HIDDEN: Final = ("what exactly happened cannot be told", "lost records hide what exactly happened")
+"""Why a `mismatch` is told as no more: without and with records lost at its two points."""
+
 EXPLAINED: Final = {
     "gap": "{count} that {had} never {came}.",
     "tail": "Everything from event {first} on, {count}, never {came}, though {had} it.",
     "reorder": "The same events {came} in another order than {had} them.",
     "gap_or_late": "{count} that {had} did not {come} in time; whether lost or late cannot be told.",
-    "mismatch": "What {came} differs from what {had}; lost records hide what exactly happened.",
+    "mismatch": "What {came} differs from what {had}; {hidden}.",
     "duplicate": "{count} {came} more often than {had} {it}.",
     "fabricated": "{count} {came} that {never_had}.",
     "extra": "{count} more {came} than {had}; whether copied or invented cannot be told.",
@@ -93,7 +96,10 @@ EXPLAINED: Final = {
     "delayed": "{count} that {had} {came} late, and nothing was lost by it: {note}.",
     "upstream_kept_running": "{had} {count} more after its client had gone; nobody got {it}.",
 }
-"""Kind → the sentence under it; `had` is what one point testifies, `came` what the other one does (`told_between`)."""
+"""Kind → the sentence under it; `had` is what one point testifies, `came` what the other one does (`told_between`).
+
+`hidden` is one of `HIDDEN`.
+"""
 
 REFUSED: Final = {
     "gap": "The application's reducer refused {count}, though what it was given is what the first point had.",
