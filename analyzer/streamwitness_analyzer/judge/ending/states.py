@@ -40,6 +40,13 @@ _INGRESS: Final = {
     "timeout": "timeout",
 }
 _AT_AN_ERROR: Final = ("upstream_error", "gateway_error")
+_UNSEEN: Final = {
+    ("parser", True): "parser_unseen",
+    ("parser", False): "parser_unseen",
+    ("reducer", False): "reducer_unseen",
+    ("abandoned", False): "error_unseen",
+}
+"""How a client stopped that may have been given an error, and whether its parser told an end → what is known of it."""
 _CLIENT_STATE: Final = {
     "eof": "eof",
     "stopped_at_terminal": "eof",
@@ -183,8 +190,8 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     stop = _stop(wire, parsed, applied, arrived)
     if stop == "timeout":
         return _stalled(path)
-    if stop == "parser" and wire is not None and wire.part("error"):  # which of the two it raised at is not known
-        return "parser_unseen"
+    if _given_an_error(path, wire):
+        stop = _UNSEEN.get((stop, parsed is not None and parsed.closing is not None), stop)
     if stop != "eof":
         return stop
     if wire is None or wire.closing is None:
@@ -192,6 +199,12 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
+
+
+def _given_an_error(path: Path, wire: Record | None) -> bool:
+    """Whether an error event came to the client, or left for it where what came is not known."""
+    given = wire if wire is not None and wire.closing is not None else path.record("egress")
+    return given is not None and bool(given.part("error"))
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
