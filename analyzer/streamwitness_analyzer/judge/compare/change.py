@@ -35,7 +35,7 @@ CASES: Final[dict[Case, str]] = {
     "by_number": "the events came with numbers, which both points recorded",
     "by_name": "each row at the later point names the event that it is about",
     "by_content": "the digests of all content, or of its marked stretches, differ",
-    "by_time": "the times of one process, by its own clock",
+    "by_time": "how much later than others some events came, each process's times by its own clock",
     "by_itself": "what one point read contradicts itself, whatever others saw",
     "by_rows": "what single rows say of their events",
     "envelope": "the counts of terminators, finishes or errors differ, or what a finish says",
