@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.truth.build import DELIVERED_BY_SDK, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, TEXT
+from bench.truth.build import DELIVERED_BY_SDK, FINISHED, Event, How, answer, handed_on
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, TEXT
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
@@ -109,3 +109,17 @@ def test_what_came_behind_the_terminator_may_be_handed_on() -> None:
     assert kinds(goes_on, more) == ("unproven", [])
     assert kinds(ends, more) == ("faulty", ["fabricated"])
     assert kinds(goes_on, less) == kinds(ends, less) == ("faulty", ["gap"])
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_finishes_that_two_choices_exchanged_are_not_intact(declared: bool) -> None:
+    """Their content is the same and so are the reasons; which choice ended for which, only the events say."""
+    slots = ("0/text/0 aaaaaaaa 12", "1/text/0 bbbbbbbb 12")
+    sent = [*answer(range(1, 9), finish=False, done=False), Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH)]
+    exchanged = [*sent[:-2], Event(FINISHED + 2, FINISH), Event(FINISHED + 3, FINISH)]
+    cut_anew = [*sent[:2], Event(300), *sent[4:]]
+    told = ((FINISH_REASONS_ATTRIBUTE, ["stop", "length"]),)
+    before = record(How("wire", slots=slots, extra=told), sent)
+    after = How("parsed", slots=slots, delivers=DELIVERED_BY_SDK if declared else 0, extra=told)
+    assert judge_handed_on(before, record(after, exchanged), peer=True).status == "unproven"
+    assert judge_handed_on(before, record(after, cut_anew), peer=True).status == "intact"

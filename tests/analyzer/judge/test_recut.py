@@ -14,11 +14,11 @@ from streamwitness_analyzer.judge.gateway.excuses import judge_leg
 from streamwitness_analyzer.judge.gateway.recut import (
     CHANGED_TURNS,
     NO_DIGEST,
-    OTHER_CHOICES,
     altered,
     changed_turns,
     same_content,
 )
+from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES
 from streamwitness_analyzer.judge.testimony.records import Record, collect
 
 ANSWER = answer(range(1, 13))

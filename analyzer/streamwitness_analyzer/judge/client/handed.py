@@ -15,6 +15,7 @@ from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
+from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
     all_slots,
@@ -237,6 +238,8 @@ def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
     a, b = View(before, "semantic"), View(after, "semantic")
     if bool(after.delivers) and (a.n, a.s) == (b.n, b.s):
         return hop
+    if of_other_choices(a, b):
+        return Hop("unproven", prefix=hop.prefix, reason=OTHER_CHOICES)
     if goes_on_behind_finish(after) and not goes_on_behind_finish(before):
         return Hop("unproven", prefix=hop.prefix, reason=_FINISH_TOO_EARLY)
     if _calls(before) != _calls(after):

@@ -6,12 +6,12 @@ between which bytes; without either, what seems lost may stand in an event that 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof
+from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
     first_difference,
@@ -34,8 +34,6 @@ IN_PASSING: Final = "the gateway ended its answer before what it had read was se
 _EARLY: Final = "the gateway may have sent its terminator before other events"
 _MORE: Final = "more events with a finish left than were read"
 _FEWER: Final = "fewer events with a finish left than were read, and lost rows hide where the last one stands"
-OTHER_CHOICES: Final = "the content is the same, and it is told otherwise which choice ended for which reason"
-_SEVERAL: Final = 2
 NO_DIGEST: Final = "the gateway cuts the answer into other events, and no digest of all of it is held"
 
 
@@ -84,24 +82,8 @@ def _which_finish(crossing: Crossing) -> Hop | None:
 
 
 def _of_other_choices(crossing: Crossing) -> Hop | None:
-    """Of several choices each has its own finish: one that says something else may be another choice's.
-
-    Where rows are lost only equal sums of all events tell that it is not.
-    """
-    if len({slot.partition("/")[0] for slot in slots_of(crossing.leg)}) < _SEVERAL:
-        return None
-    before, after = crossing.before, crossing.after
-    there, here = _finishes_alone(before), _finishes_alone(after)
-    known = crossing.leg.every_row and crossing.egress.every_row
-    other = there.total() == here.total() and there != here if known else (before.n, before.s) != (after.n, after.s)
-    return unproven(OTHER_CHOICES) if other else None
-
-
-def _finishes_alone(view: View) -> Counter[int | None]:
-    """The events that are a finish and say nothing else, as far as rows are held."""
-    parts = parts_of(view.record)
-    rows = zip(view.positions, view.values, strict=True)
-    return Counter(v for at, v in rows if at is not None and parts.get(at, 0) & FINISH and not view.content.get(v or 0))
+    """Of several choices each has its own finish: one that says something else may be another choice's."""
+    return unproven(OTHER_CHOICES) if of_other_choices(crossing.before, crossing.after) else None
 
 
 def _in_passing(crossing: Crossing) -> Hop | None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from streamwitness.semconv import FINISH_REASONS_ATTRIBUTE, STATUS_CODE
+from collections import Counter
+from typing import Final
 
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, STATUS_CODE
+
+from .parts import parts_of, slots_of
 from .records import Record
+from .view import View
+
+OTHER_CHOICES: Final = "the content is the same, and it is told otherwise which choice ended for which reason"
+_SEVERAL: Final = 2
 
 
 def finishes(record: Record) -> int:
@@ -26,3 +34,23 @@ def tells_error(egress: Record) -> bool:
     status = egress.told(STATUS_CODE)
     failed = isinstance(status, int) and status >= 400
     return failed or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))
+
+
+def of_other_choices(before: View, after: View) -> bool:
+    """Whether of several choices, each of which has its own finish, one may have come out with that of another.
+
+    Where rows are lost only equal sums of all events tell that none has.
+    """
+    if len({slot.partition("/")[0] for slot in slots_of(before.record)}) < _SEVERAL:
+        return False
+    if not (before.record.every_row and after.record.every_row):
+        return (before.n, before.s) != (after.n, after.s)
+    there, here = _finishes_alone(before), _finishes_alone(after)
+    return there.total() == here.total() and there != here
+
+
+def _finishes_alone(view: View) -> Counter[int | None]:
+    """The events that are a finish and say nothing else, as far as rows are held."""
+    parts = parts_of(view.record)
+    rows = zip(view.positions, view.values, strict=True)
+    return Counter(v for at, v in rows if at is not None and parts.get(at, 0) & FINISH and not view.content.get(v or 0))
