@@ -29,7 +29,7 @@ from bench.truth.scoring.difference import Difference
 from bench.truth.streams import SORTS, named, trial
 from streamwitness_analyzer.vocabulary import KINDS
 
-STREAMS = 180
+STREAMS = 230
 Verdict = dict[str, Any]
 
 
