@@ -60,6 +60,8 @@ _BITS: Final = 24.0
 """What must be in common to be no accident: one in sixteen million. With less, an answer of a few common words may as
 well have come from elsewhere (a cache, a fallback that is not instrumented), and the records would be the same."""
 
+KIND_BY_NUMBERS: Final = "told apart by numbers"
+"""Note of a stream in which equal events hide what the network did, but for their numbers, which stand in rows."""
 STOOD_STILL: Final = "the machine stood still"
 """Note of a stream in which whatever came late may have been held back by nobody."""
 

@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from random import Random
 from typing import Final
@@ -19,10 +20,11 @@ from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Component, Point, 
 from streamwitness.testing import MemorySink
 
 from .harm import Course, anywhere, but_errors, harm, of_the_answer, that_says_something
-from .labels import JOINING, Deed, Ended, Passage, Trial, known_to_feed
+from .labels import JOINING, KIND_BY_NUMBERS, Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS
 from .process import PACES_NS, Process, Timed, identity, stamped, told
 from .said import GATEWAYS, Events, spoken, told_by
+from .scoring.difference import Difference
 from .sockets.acts import CONTENT, DONE, Act, Event
 from .sockets.bodies import FRAMING, Framer, Style
 from .sockets.readers import acts_of, is_complete
@@ -73,7 +75,7 @@ def _recorded(
         *(("undone",) if _undone(course) else ()),
         *(("recut",) if gateway == "join" else ()),
         *((f"stamped {stamp}",) if stamp != "none" else ()),
-        *(("numbers alone",) if _in_numbers_alone(passages) else ()),
+        *_by_numbers(passages),
     }
     return Trial(
         name, provider, gateway, "model", tuple(course.deeds), passages, _ended(course, setup, gateway, passages),
@@ -209,11 +211,15 @@ def _passages(course: Course, stamp: Stamp, *, anew: bool) -> tuple[Passage, ...
     )
 
 
-def _in_numbers_alone(passages: Sequence[Passage]) -> bool:
-    """Whether what the network did is seen in the numbers of equal events only."""
-    on_the_way = next(passage for passage in passages if passage.component == "transport")
-    before, after = ([token.partition(" ")[2] for token in side] for side in (on_the_way.before, on_the_way.after))
-    return on_the_way.visible and not on_the_way.stopped and before == after
+def _by_numbers(passages: Sequence[Passage]) -> list[str]:
+    """What of the network's doing is seen in the numbers of equal events only, which rows have: all, or its kind."""
+    numbered = next(passage for passage in passages if passage.component == "transport")
+    before, after = (tuple(token.partition(" ")[2] for token in side) for side in (numbered.before, numbered.after))
+    bare = replace(numbered, before=before, after=after)
+    if numbered.stopped or not numbered.visible:
+        return []
+    other = Difference.of(bare) != Difference.of(numbered)
+    return [*(["numbers alone"] if before == after else []), *([KIND_BY_NUMBERS] if other else [])]
 
 
 def _due(out: str, events: Events) -> Events:

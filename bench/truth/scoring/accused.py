@@ -42,7 +42,7 @@ def _of_what(case: Case, finding: Mapping[str, Any], out: Score) -> None:
     """A finding is of a kind that a guilty one among its suspects did, by its deeds or by what came of them."""
     guilty_ones = case.guilty & set(finding["suspects"])
     true = _true(case, finding, guilty_ones)
-    if guilty_ones and finding["kind"] not in true:
+    if guilty_ones and finding["kind"] not in true and not any(map(case.blurred, guilty_ones)):
         who = ", ".join(known(guilty_ones))
         out.say("said", f"{who} is said to have done {finding['kind']}; really {', '.join(sorted(true))}")
 

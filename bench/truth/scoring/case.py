@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from bench.truth.labels import HARMLESS_ACTS, SOURCE_EVIDENCE, STOOD_STILL, Passage, Trial
+from bench.truth.labels import (
+    HARMLESS_ACTS,
+    KIND_BY_NUMBERS,
+    SOURCE_EVIDENCE,
+    STOOD_STILL,
+    Passage,
+    Trial,
+)
 from streamwitness.semconv import COMPONENTS, Component, Point
 
 AROUND: Final[dict[Component, frozenset[Point]]] = {
@@ -56,6 +63,10 @@ class Case:
     def against(self, who: Component) -> list[Mapping[str, Any]]:
         """Findings that accuse this one alone."""
         return [finding for finding in self.findings if finding["suspects"] == [who]]
+
+    def blurred(self, who: Component) -> bool:
+        """Whether lost rows took away what tells the kind of its doing."""
+        return who == "transport" and not self.whole and KIND_BY_NUMBERS in self.trial.notes
 
     def between_points(self, passage: Passage) -> bool:
         """Whether both points around it were to testify."""

@@ -33,7 +33,7 @@ def _outcome(case: Case, passage: Passage, out: Score) -> str:
         return "wrong" if sole else "suspected" if among else "cleared"
     if not passage.visible or not AROUND[who] <= case.trial.points - case.trial.doubtful:
         return "beside"
-    if false := _not_so(case, passage, sole):
+    if not case.blurred(who) and (false := _not_so(case, passage, sole)):
         out.say("said", f"{who} is said to have done {', '.join(false)}; what came of it: {Difference.of(passage)}")
         return "wrong"
     if any(finding["confidence"] == "certain" for finding in sole):
