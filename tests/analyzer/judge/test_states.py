@@ -308,3 +308,10 @@ def test_an_exception_behind_a_timeout_is_that_timeout() -> None:
     }
     verdict = judge(path(ANSWER[:5], ANSWER[:5], None, ANSWER[:5], used(ANSWER[:5]), **ends), settled=True)
     assert verdict["ending"]["class"] == "client_timeout"
+
+
+def test_who_stops_behind_the_finish_that_it_has_used_has_cut_nothing_off() -> None:
+    """Though nobody but the application tells, which knows no rule of completion."""
+    ending = judge(path(None, None, None, None, used(ANSWER), applied=How("applied", end="cancelled", of="parsed")),
+                   settled=True)["ending"]  # fmt: skip
+    assert ending["by"] is None

@@ -188,6 +188,8 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     """How an answer ended at the client that was not complete there."""
     arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
     stop = _stop(wire, parsed, applied, arrived)
+    if stop in _OWN_STOPS and _only_the_application_tells(wire, parsed, applied):
+        return "none"
     if stop == "timeout":
         return _stalled(path)
     if _given_an_error(path, wire):
@@ -199,6 +201,12 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     if misframed(wire) or unclosed(wire):
         return "misframed"
     return "unfinished" if _unfinished(wire) and not _unsure(wire) else stop
+
+
+def _only_the_application_tells(wire: Record | None, parsed: Record | None, applied: Record | None) -> bool:
+    """Whether nobody tells that the answer was not complete, and the application has used its finish."""
+    readers = [record for record in (wire, parsed) if record is not None and record.closing is not None]
+    return not readers and applied is not None and bool(applied.part("finish"))
 
 
 def _given_an_error(path: Path, wire: Record | None) -> bool:
