@@ -75,6 +75,20 @@ def test_what_reached_the_client_tells_what_it_was_given_where_that_is_lost(
     assert ("reducer" in verdict["why"]["cleared"]) == (shown == GIVEN)
 
 
+@pytest.mark.parametrize("kind", ["0/reasoning/0", "0/refusal/0"])
+@pytest.mark.parametrize(
+    ("shown", "integrity"),
+    [("0000bbbb 90", "unproven"), ("0000cccc 30", "unproven"), ("0000bbbb 58", "damaged")],
+    ids=["longer", "the other", "shorter"],
+)
+def test_one_text_may_be_several_of_the_answer_put_together(shown: str, integrity: str, kind: str) -> None:
+    """It shows nothing of its thoughts but in that text, or their text alone; a shorter one is neither."""
+    verdict = kept((f"0/text/0 {shown}",), given=(*GIVEN, f"{kind} 0000cccc 30"))
+    assert verdict["integrity"] == integrity
+    both = kept((f"0/text/0 {shown}", f"{kind} 0000cccc 30"), given=(*GIVEN, f"{kind} 0000cccc 30"))
+    assert both["integrity"] == "damaged"
+
+
 @pytest.mark.parametrize("shown", [GIVEN, OTHER])
 def test_another_text_is_no_intact_one_where_the_rows_before_are_lost(shown: tuple[str, ...]) -> None:
     """The closing blocks tell the texts; what stands behind the terminator of what was given, lost rows hide."""

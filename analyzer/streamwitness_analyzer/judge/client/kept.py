@@ -48,6 +48,7 @@ _NOT_TOLD: Final = "it shows what it kept, and the end of the record that tells 
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
+_PUT_TOGETHER: Final = "the answer has several texts of which it shows one, and that may be another of them, or several"
 _Told = dict[str, tuple[str, int]]
 
 
@@ -74,6 +75,9 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequen
         return replace(named, hop=Hop("unproven", reason=_UNREAD, unread=named.hop.unread))
     if not _took_all(named, a, b, different):
         return replace(named, hop=Hop("unproven", reason=_LEFT_OUT, unread=named.hop.unread))
+    different = {slot: both for slot, both in different.items() if not _may_be_several(*both, given, kept)}
+    if not different:
+        return replace(named, hop=Hop("unproven", reason=_PUT_TOGETHER, unread=named.hop.unread))
     change = Change("misapplied", len(different), True, "before", *_where(a, b, different), note=_sizes(different))
     return replace(named, hop=Hop("faulty", (replace(change, proof=Proof("by_content")),)))
 
@@ -85,6 +89,12 @@ def _beside_what_came(named: Named, a: Record, kept: _Told, before: Sequence[Rec
         if given and given == _paired(given, kept):
             return replace(named, hop=Hop("intact", prefix=a.events), rejected={})
     return replace(named, hop=Hop("unproven", reason=_NOT_TOLD), rejected={}) if named.hop.status == "faulty" else named
+
+
+def _may_be_several(had: tuple[str, int], has: tuple[str, int], given: _Told, kept: _Told) -> bool:
+    """Whether what is shown may be another text of the answer, or several put together: some are shown nowhere."""
+    hidden = [given[slot] for slot in given.keys() - kept.keys()]
+    return bool(hidden) and (has[1] > had[1] or has in hidden)
 
 
 def _paired(given: _Told, kept: _Told) -> _Told:
