@@ -330,14 +330,11 @@ def _leaves_before_the_first(one: _Path) -> None:
 
 
 _MAKERS: Final = (
-    _proxy_puts_an_error_in, _rejected,
+    _source_errs_and_goes_on, _gateway_errs_and_goes_on, _proxy_puts_an_error_in, _rejected,
     _source_errs_and_all_read_on, _proxy_errs_instead, _proxy_errs_and_hangs_up, _upstream_alone, _goes, _vanishes,
     _is_never_heard, _leaves_before_the_first, _source_is_too_slow, _gateway_is_stopped, _parser_raises,
     _application_raises,
 )  # fmt: skip
-_ON_REQUEST: Final = (_source_errs_and_goes_on, _gateway_errs_and_goes_on)
-"""Those of which the judge does not yet tell every ending as it is: where the record that had the error is lost, what
-an SDK did at it (it raised, or read no more) is now and then taken for the client's own doing."""
 
 
 def _one_of(*makers: Callable[[_Path], None]) -> Callable[[Random, str], Trial]:
@@ -355,6 +352,6 @@ def _called(make: Callable[[_Path], None]) -> str:
 
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "ends": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in (*_MAKERS, *_ON_REQUEST)},
+    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
 }
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""
