@@ -124,7 +124,9 @@ def _on_store(command: str, args: Namespace, when: str, work: Callable[[Store, i
     from .store import Store
 
     if is_missing(args.settings.database):
-        print(f"streamwitness {command}: there is no database file {args.settings.database!r}", file=sys.stderr)
+        missing = f"there is no database file {args.settings.database!r}"
+        hint = "name the one that `up` or the analyzer was started with: --database FILE"
+        print(f"streamwitness {command}: {missing}; {hint}", file=sys.stderr)
         return 1
     try:
         told = moment(f"--{when.replace('_', '-')}", getattr(args, when), time.time_ns())

@@ -308,7 +308,9 @@ def test_a_misspelt_database_is_not_made(
     """To change what is not there would say that all is done."""
     missing = tmp_path / "none.db"
     assert main([command, "--database", str(missing), option, "1d"]) == 1
-    assert f"streamwitness {command}: there is no database file" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"streamwitness {command}: there is no database file" in said
+    assert said.endswith("; name the one that `up` or the analyzer was started with: --database FILE\n")
     assert not missing.exists()
 
 
