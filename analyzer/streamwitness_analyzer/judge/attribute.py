@@ -177,9 +177,7 @@ def _all_came(one: Step, two: Step) -> bool:
     A terminator came where it was read to, whether or not it was handed on.
     """
     before, after = one.before, two.after
-    if one.hop.status != "intact" and any(
-        before.part(n) < after.part(n) for n in _NO_OUTPUT if after.delivers & PART[n]
-    ):
+    if one.hop.status != "intact" and more_without_output(before, after):
         return False
     short = {name for name in _NO_OUTPUT if before.part(name) > after.part(name)}
     if after.end == "stopped_at_terminal":
