@@ -279,8 +279,8 @@ class _Reader:
 
     def counts(self, key: str, length: int) -> tuple[int, ...]:
         value = self._attributes.get(key)
-        if value is None:
-            return (0,) * length
+        if value is None:  # cut off on the way: not known is not none
+            raise BlockError(f"{key} is missing")
         if not isinstance(value, (list, tuple)) or not all(type(item) is int and item >= 0 for item in value):
             raise BlockError(f"{key} is not a list of counts")
         return (*value, *(0,) * length)[:length]

@@ -21,6 +21,7 @@ Component = Literal["source", "gateway", "transport", "parser", "reducer"]
 Role = Literal["gateway", "client", "any"]
 
 POINTS: Final[tuple[Point, ...]] = ("source", "ingress", "egress", "wire", "parsed", "applied")
+CLIENT_POINTS: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 """Observation points (RFC 7011) in path order; bit n of `stream.expected` is POINTS[n]."""
 
 COMPONENTS: Final[tuple[Component, ...]] = ("source", "gateway", "transport", "parser", "reducer")

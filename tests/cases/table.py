@@ -1,7 +1,6 @@
 """The one table of cases: which points saw which bytes, what the faulty code did, and what must be concluded.
 
-Words are those of docs/design.md §7; where a report's own verdict is worded otherwise, `note` says why. What the judge
-cannot conclude yet stands beside what it should (`today`, `why`), so that the test tells when it can.
+Words are those of docs/design.md §7; where a report's own verdict is worded otherwise, `note` says why.
 """
 
 from __future__ import annotations
@@ -38,12 +37,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Spec:
-    """How a case is played, and the verdict on it. `today` differs from `due` where `why` names what is missing."""
+    """How a case is played, and the verdict on it."""
 
     play: Callable[[Case], Play]
     due: Verdict
-    today: Verdict | None = None
-    why: str = ""
     note: str = ""
 
 

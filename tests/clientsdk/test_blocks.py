@@ -50,6 +50,7 @@ def test_a_summary_has_no_rows():
         ({sc.BLOCK_SUMMARY: True}, "with stream.rows"),
         ({sc.END: "bored"}, "stream.end is 'bored', known: eof"),
         ({sc.TOTAL_PARTS: ["a"]}, "not a list of counts"),
+        ({sc.TOTAL_PARTS: None}, "stream.total.parts is missing"),
         ({sc.LEGS: "x"}, "not a list of strings"),
     ],
 )

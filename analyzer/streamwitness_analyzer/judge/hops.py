@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from streamwitness.semconv import CLIENT_ENDS, PART, POINTS, Point
+from streamwitness.semconv import CLIENT_ENDS, CLIENT_POINTS, PART, POINTS, Point
 
 from .attribute import Step, attribute, less_without_output, more_without_output
 from .client.handed import judge_handed_on
@@ -37,7 +37,6 @@ from .waste import kept_running
 
 _NO_OUTPUT: Final = "the output is the same; of events that say nothing not as many came as were sent"
 _PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
-_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 
 
 def paths(exchange: Exchange, earlier: Sequence[Path] = ()) -> list[Path]:
@@ -47,7 +46,7 @@ def paths(exchange: Exchange, earlier: Sequence[Path] = ()) -> list[Path]:
     """
     egress = _only(exchange.at("egress"))
     upstream = judge_upstream(exchange, egress)
-    witnesses = sorted({r.witness for r in exchange.records if r.point in _CLIENT})
+    witnesses = sorted({r.witness for r in exchange.records if r.point in CLIENT_POINTS})
     return [_path(exchange, upstream, egress, witness, earlier) for witness in witnesses or [""]]
 
 
@@ -56,7 +55,7 @@ def _only(records: Sequence[Record]) -> Record | None:
 
 
 def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness: str, earlier: Sequence[Path]) -> Path:
-    here = {point: exchange.at(point, witness) for point in _CLIENT}
+    here = {point: exchange.at(point, witness) for point in CLIENT_POINTS}
     chain = [egress, *(_only(records) for records in here.values())]
     records = [record for record in (upstream.leg, *chain) if record is not None]
     ambiguous = [point for point, found in here.items() if len(found) > 1]
@@ -73,7 +72,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
 
 def _silent(here: Mapping[Point, Sequence[Record]]) -> tuple[Point, ...]:
     """What one process said that it would record, and did not: nobody else's record stands in for it."""
-    missing = [point for point in _CLIENT if not here[point]]
+    missing = [point for point in CLIENT_POINTS if not here[point]]
     announced = [b.expected for records in here.values() for r in records for b in r.blocks[:1]] if missing else []
     return tuple(p for p in missing if any(mask >> POINTS.index(p) & 1 for mask in announced))
 

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import CLIENT, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
+from streamwitness.semconv import CLIENT, CLIENT_POINTS, POINTS, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODEL
 from streamwitness_analyzer.vocabulary import ENDINGS, HARMLESS
 
 from . import together, waste
@@ -122,7 +122,7 @@ def _main(every: Sequence[Path]) -> Path | None:
     inner = frozenset(exchange for path in every for exchange in together.read_from(path))
 
     def rank(path: Path) -> tuple[int, bool, int, bool, int]:
-        client = [r for r in path.records if r.point in ("wire", "parsed", "applied")]
+        client = [r for r in path.records if r.point in CLIENT_POINTS]
         outer = path.exchange.id not in inner
         return (path.exchange.attempt, outer, path.exchange.hop, any(r.closing for r in client), len(client))
 
@@ -164,7 +164,7 @@ def _integrity(every: Sequence[Path], found: _Found, missing: Sequence[tuple[str
 def _proven(path: Path, again: Container[int]) -> bool:
     """Whether every hop there is, is intact (or what it lost came `again`), and there is one."""
     hop = path.upstream.hop
-    gateway = hop is None or hop.status == "intact" or path.record("egress") is None
+    gateway = hop is None or hop.status == "intact"
     steps = [_whole(step.hop, again) for step in path.steps]
     rejected = path.named is not None and bool(path.named.rejected)
     if hop is not None and path.record("egress") is None:
@@ -247,7 +247,7 @@ def _telemetry(testimony: Testimony, missing: Sequence[tuple[str, str]]) -> dict
 
 def _labels(records: Sequence[Record], main: Path | None) -> dict[str, Any]:
     near = list(dict.fromkeys([*(main.records if main else ()), *records]))
-    clients = [r.told(CLIENT) for r in reversed(near) if r.point in ("wire", "parsed", "applied")]
+    clients = [r.told(CLIENT) for r in reversed(near) if r.point in CLIENT_POINTS]
     return {
         "provider": _told_first(near, PROVIDER_NAME),
         "model": _told_first(near, RESPONSE_MODEL, REQUEST_MODEL),

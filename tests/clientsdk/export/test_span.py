@@ -36,7 +36,8 @@ def test_named_after_the_point(point: Any) -> None:
 def test_arrives_as_it_was(make: Callable[..., Block]) -> None:
     """Encoded and read again, a block is equal to what was recorded, bytes included."""
     block = make(
-        rows=bytes((1,)), row_count=0, totals=dict.fromkeys(sc.TOTALS, 2**62), total_parts=tuple(range(15)),
+        rows=bytes((1,)), row_count=0, totals=dict.fromkeys(sc.TOTALS, 2**62) | {"events": sc.MAX_EVENTS, "judged": 7},
+        total_parts=tuple(range(15)),
         content_marks=bytes(range(256)) * 9, slot_digests=("0/text/0 12 34",), legs=("a" * 16,), leg=3, of="parsed",
         extra={sc.FINISH_REASONS_ATTRIBUTE: ("stop",), sc.USAGE_INPUT: 12, sc.RESPONSE_ID: "é" * 50},
     )  # fmt: skip

@@ -5,14 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from streamwitness.semconv import ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, Point
+from streamwitness.semconv import CLIENT_POINTS, ERROR, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART
 from streamwitness_analyzer.judge.compare.change import NEW, SURPLUS
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import last_with, left, positions_with
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
-_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _AT_AN_EVENT: Final = ("raised", "stopped_at_terminal")
 """Ends of a reader that stopped because of what it had read."""
 
@@ -35,7 +34,7 @@ def client_error(path: Path) -> str | None:
 
     A gateway may go on behind an error, and a client read on: then it ended otherwise.
     """
-    client = (path.record(point) for point in _CLIENT)
+    client = (path.record(point) for point in CLIENT_POINTS)
     failed = [r for r in client if r is not None and r.closing is not None and told_an_error(r)]
     egress = path.record("egress")
     if _raised_at_an_error(path):

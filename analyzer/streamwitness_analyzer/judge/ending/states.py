@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PART, STATUS_CODE, TERMINAL, Point
+from streamwitness.semconv import CLIENT_POINTS, FINISH, FINISH_REASONS_ATTRIBUTE, PART, STATUS_CODE, TERMINAL
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
 from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
@@ -18,7 +18,6 @@ from .errors import client_error, stopped_at_an_error, told_an_error
 from .moment import ended_at
 from .stalls import silence
 
-_CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _BROKEN: Final = frozenset(("reset", "protocol_error"))
 _FEW: Final = 2
 """Events that two answers may well begin with alike."""
@@ -172,10 +171,10 @@ def _unsure(record: Record) -> bool:
 
 def client_state(path: Path, *, settled: bool) -> str:
     """The client's end: of its points the one that stopped first of its own, else what its peer did to it."""
-    wire, parsed, applied = (path.record(point) for point in _CLIENT)
+    wire, parsed, applied = (path.record(point) for point in CLIENT_POINTS)
     held = [record for record in (wire, parsed, applied) if record is not None and record.closing is not None]
     if not held:
-        announced = path.exchange.expected & set(_CLIENT)
+        announced = path.exchange.expected & set(CLIENT_POINTS)
         return "none" if not announced else "missing" if settled else "waiting"
     if all(_unsure(record) and record.end != "raised" and not told_an_error(record) for record in held):
         return "none"

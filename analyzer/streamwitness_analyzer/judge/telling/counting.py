@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from streamwitness.semconv import MISSING
+from streamwitness.semconv import CLIENT_POINTS, MISSING
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.client.named import LOSING, read, reports_losses
+from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS
 from streamwitness_analyzer.judge.gateway.excuses import ANOTHERS
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import MISREAD
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.together import chain
-
-_LOST: Final = frozenset(("gap", "tail", "gap_or_late"))
-_ADDED: Final = frozenset(("duplicate", "fabricated", "extra"))
 
 
 def counts(path: Path) -> tuple[int | None, int | None]:
@@ -27,7 +24,7 @@ def counts(path: Path) -> tuple[int | None, int | None]:
     """
     egress = path.record("egress")
     sent = _sent(path, egress)
-    client = [record for record in path.records if record.point in ("wire", "parsed", "applied")]
+    client = [record for record in path.records if record.point in CLIENT_POINTS]
     if not client:
         return sent, None
     used: int | None = _first(path, client[0], egress)
@@ -90,8 +87,8 @@ def _brought(path: Path) -> _Brought | None:
     if egress is None or first is None or used is None:
         return None
     changes = [change for step in path.steps for change in step.hop.changes if step.before.point != "ingress"]
-    inside = sum(c.count for c in changes if c.kind in _LOST and c.kind != "tail")
-    more = sum(c.count for c in changes if c.kind in _ADDED)
+    inside = sum(c.count for c in changes if c.kind in LOSSES and c.kind != "tail")
+    more = sum(c.count for c in changes if c.kind in SURPLUS)
     return _Brought(first, first + egress.events, used, first + used + inside - more)
 
 
@@ -128,8 +125,8 @@ def _through(path: Path, step: Step, before: int) -> int | None:
         return None if unknown or have is None else min(before, have + _consumed(step))
     if not step.hop.changes:
         return before
-    lost = sum(c.count for c in step.hop.changes if c.kind in _LOST)
-    added = sum(c.count for c in step.hop.changes if c.kind in _ADDED)
+    lost = sum(c.count for c in step.hop.changes if c.kind in LOSSES)
+    added = sum(c.count for c in step.hop.changes if c.kind in SURPLUS)
     return before - lost + added
 
 
