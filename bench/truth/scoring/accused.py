@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from bench.truth.labels import ACTS, JOINING, Trial
+from bench.truth.labels import ACTS, JOINING, Passage, Trial
 from streamwitness.semconv import Component
 
 from .case import Case, known
@@ -57,8 +58,14 @@ def _true(case: Case, finding: Mapping[str, Any], who: frozenset[Component]) -> 
     more = (
         ("malformed", proof == "by_itself" and true & LOST),  # without its beginning a part is unreadable
         ("altered", "mismatch" in true and (proof == "by_content" or joins)),
+        ("altered", any(_lost_arguments(passage) for passage in case.trial.passages if passage.component in who)),
     )
     return true | {kind for kind, so in more if so}
+
+
+def _lost_arguments(passage: Passage) -> bool:
+    """Whether pieces of a call's arguments are gone: what closes a call without any says that they are empty."""
+    return any("/args:" in token for token in Counter(passage.before) - Counter(passage.after))
 
 
 def _kinds(trial: Trial, who: frozenset[Component]) -> frozenset[str]:

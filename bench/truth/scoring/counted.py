@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -72,11 +73,19 @@ def _all_told(case: Case, passage: Passage) -> bool:
     """Whether a count is that of all that was done.
 
     Not of the one answer, of several, that is known to feed the gateway's; nor where more was told in records that are
-    lost: by name of what an application took up, or by another exchange.
+    lost: by name of what an application took up, by numbers of equal events, or by another exchange.
     """
     if passage.component == "gateway" and "several answers" in case.trial.notes:
         return False
+    if case.blurred(passage.component) or _finished_twice(passage):
+        return False
     return case.whole or (passage.component != "reducer" and "resumed" not in case.trial.notes)
+
+
+def _finished_twice(passage: Passage) -> bool:
+    """Whether a parser handed on its finish again: where that is the end, nobody counts what comes behind it."""
+    again = Counter(passage.after) - Counter(passage.before)
+    return passage.component == "parser" and any("/finish:" in token for token in again)
 
 
 def _due(case: Case, passage: Passage, told: _Findings, out: Score) -> None:

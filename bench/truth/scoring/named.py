@@ -47,7 +47,9 @@ def _not_so(case: Case, passage: Passage, sole: Sequence[Mapping[str, Any]]) -> 
     """Kinds of damage that are told of it and did not come of it: a loss only where something is missing, and so on."""
     difference, stopped = Difference.of(passage), passage.stopped or not case.whole
     kinds = [finding["kind"] for finding in sole if finding["kind"] not in TIMES]
-    return [kind for kind in kinds if not difference.allows(kind, stopped=stopped)]
+    moved = any(deed.component == passage.component and deed.act == "move" for deed in case.trial.deeds)
+    numbered = moved and any(note.startswith("stamped") for note in case.trial.notes)  # known though it was changed
+    return [k for k in kinds if not difference.allows(k, stopped=stopped) and not (k == "reorder" and numbered)]
 
 
 def _may_have_put_right(case: Case, among: Sequence[Mapping[str, Any]]) -> bool:

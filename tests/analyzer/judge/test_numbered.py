@@ -99,6 +99,16 @@ def test_an_event_that_somebody_put_in_has_the_number_of_the_one_before_it(piece
     assert (found["kind"], found["suspects"], found["count"], found["exact"]) == (kind, ["transport"], 1, True)
 
 
+def test_of_two_events_with_other_bytes_under_one_number_neither_is_a_copy() -> None:
+    """One was changed on the way, and behind it another one was put in."""
+    stream = Stream()
+    sent = stream.numbered(ANSWER, "id")
+    changed = sent[3].replace(b"ha ", b"oh ")
+    play = Play([*sent[:3], changed, chunk({"content": "hm "}), *sent[4:]], proper(), sent, ANSWER, stamp="id")
+    kinds = [kind for kind, *_ in told(stream.play(play).verdict())]
+    assert kinds == ["corrupt", "extra"]
+
+
 def by_rows(came: list[Event], numbers: list[int]) -> dict[str, Any]:
     """What is said where both points record numbers and no digests."""
     gateway = How("egress", legs=(), level="rows", extra=((STAMPED, "id"), (FIRST_NUMBER, 0))).blocks(SAID)

@@ -37,7 +37,7 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     own = [(place, here.values[i]) for i, place in enumerate(order) if i not in foreign]
     places = [place for place, _ in own]
     known = there.digests and here.digests
-    changes = [*_missing(order, before, peer), *_again(places, "duplicate" if known else "extra")]
+    changes = [*_missing(order, before, peer), *_again(own, "duplicate" if known else "extra")]
     changes += [*_moved(places), *_changed(own, there.values), *_added(foreign, there, here)]
     if changes:
         return faulty(changes, Proof("by_number"), prefix=min(change.span[0] for change in changes))
@@ -68,11 +68,15 @@ def _missing(order: Sequence[int], before: Record, peer: bool) -> Iterator[Chang
         yield Change(kind, len(run), peer, "before", span, span, True)
 
 
-def _again(order: Sequence[int], kind: str) -> Iterator[Change]:
-    """Numbers that came more than once; without digests such an event may be another one (`_foreign`)."""
-    for place, count in sorted(Counter(order).items()):
-        if count > 1:
-            yield Change(kind, count - 1, True, "before", (place, place), (place, place), True)
+def _again(own: Sequence[tuple[int, int | None]], kind: str) -> Iterator[Change]:
+    """Numbers that came more than once: `kind`, or `extra` where the bytes under one are not the same (`_foreign`)."""
+    came: dict[int, list[int | None]] = {}
+    for place, value in own:
+        came.setdefault(place, []).append(value)
+    for place, values in sorted(came.items()):
+        if len(values) > 1:
+            told = kind if len(set(values)) == 1 else "extra"
+            yield Change(told, len(values) - 1, True, "before", (place, place), (place, place), True)
 
 
 def _moved(order: Sequence[int]) -> Iterator[Change]:
