@@ -7,17 +7,17 @@ needs which.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from random import Random
+from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import EDITED
 
 from .harm import reworded
-from .labels import Deed, Trial
+from .labels import Deed
 from .mediator import Scene
 from .sockets.acts import DONE, Act, Event
 from .sockets.scenario import written
+from .ways import sorts
 
 _SSE: Final = ("openai_chat", "anthropic", "gemini")
 _IN_PIECES: Final = ("openai_chat", "anthropic")
@@ -318,21 +318,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-def _one_of(*makers: Callable[[Scene], None]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make, one = rng.choice(makers), Scene(rng, rng.choice(_SSE))
-        make(one)
-        return one.trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[Scene], None]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "edges": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
-}
+SORTS: Final = sorts("edges", 1, _MAKERS, lambda rng: Scene(rng, rng.choice(_SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -20,6 +20,7 @@ from .recorded import framed, pieces
 from .said import tokens_of, told_by
 from .sockets.acts import DONE, Act, Event
 from .sockets.scenario import written
+from .ways import sorts
 
 _SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
 _GATEWAY: Final[tuple[Point, ...]] = ("ingress", "egress")
@@ -337,21 +338,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-def _one_of(*makers: Callable[[_Path], None]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make, one = rng.choice(makers), _Path(rng, rng.choice(_SSE))
-        make(one)
-        return one.trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[_Path], None]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "ends": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
-}
+SORTS: Final = sorts("ends", 1, _MAKERS, lambda rng: _Path(rng, rng.choice(_SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -6,19 +6,19 @@ A gateway that does what it may is in order; one that loses, invents or hides so
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from random import Random
+from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import EDITED, STATUS_CODE
 
 from .harm import of_the_answer, reworded
-from .labels import Deed, Trial
+from .labels import Deed
 from .mediator import Leg, Scene
 from .recorded import framed
 from .sockets.acts import DONE, Act, Event
 from .sockets.readers import acts_of
 from .sockets.scenario import written
+from .ways import sorts
 
 _SSE: Final = ("openai_chat", "anthropic", "gemini")
 _SEVERAL: Final = frozenset(("several answers",))
@@ -336,21 +336,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-def _one_of(*makers: Callable[[Scene], None]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make, one = rng.choice(makers), Scene(rng, rng.choice(_SSE))
-        make(one)
-        return one.trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[Scene], None]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "gateway": (_one_of(*_MAKERS), 2),
-    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
-}
+SORTS: Final = sorts("gateway", 2, _MAKERS, lambda rng: Scene(rng, rng.choice(_SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -6,7 +6,6 @@ stopped by himself, nor that those that came are what was sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
@@ -21,6 +20,7 @@ from .recorded import framed, pieces
 from .sockets.acts import Act, Event
 from .sockets.relay import unnumbered
 from .sockets.scenario import written
+from .ways import sorts
 
 _SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
 _WAY: Final[tuple[Point, ...]] = ("egress", "wire")
@@ -168,21 +168,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-def _one_of(*makers: Callable[[_Numbered], None]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make, one = rng.choice(makers), _Numbered(rng, rng.choice(_SSE))
-        make(one)
-        return one.trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[_Numbered], None]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "numbers": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
-}
+SORTS: Final = sorts("numbers", 1, _MAKERS, lambda rng: _Numbered(rng, rng.choice(_SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -6,7 +6,7 @@ nobody; that is told by the process itself, and believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from .process import told as sent_by
 from .recorded import framed
 from .sockets.acts import Act, Event
 from .sockets.scenario import written
+from .ways import sorts
 
 _PACE_NS: Final = 100_000_000
 """Between two events."""
@@ -206,21 +207,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-def _one_of(*makers: Callable[[_Clocked], None]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make, one = rng.choice(makers), _Clocked(rng, rng.choice(_SSE))
-        make(one)
-        return one.trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[_Clocked], None]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "timed": (_one_of(*_MAKERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in _MAKERS},
-}
+SORTS: Final = sorts("timed", 1, _MAKERS, lambda rng: _Clocked(rng, rng.choice(_SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""
