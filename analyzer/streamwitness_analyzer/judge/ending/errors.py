@@ -47,11 +47,17 @@ def client_error(path: Path) -> str | None:
     return "error" if there else None
 
 
+def error_given(path: Path) -> Record | None:
+    """The record with an error event that came to the client, or left for it where what came is not known."""
+    wire = path.record("wire")
+    given = wire if wire is not None and wire.closing is not None else path.record("egress")
+    return given if given is not None and given.part("error") else None
+
+
 def _raised_at_an_error(path: Path) -> bool:
     """Whether its parser raised having handed on what stands before an error event, however much came behind it."""
-    parsed, wire = path.record("parsed"), path.record("wire")
-    given = wire if wire is not None and wire.closing is not None else path.record("egress")
-    if parsed is None or given is None or parsed.end != "raised" or not given.part("error"):
+    parsed, given = path.record("parsed"), error_given(path)
+    if parsed is None or given is None or parsed.end != "raised":
         return False
     here = [position for position in View(given, "semantic").positions if position is not None]
     known = given.every_row and len(here) == given.total("judged")

@@ -14,7 +14,7 @@ from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .endings import Row
-from .errors import client_error, stopped_at_an_error, told_an_error
+from .errors import client_error, error_given, stopped_at_an_error, told_an_error
 from .moment import ended_at
 from .stalls import silence
 
@@ -191,7 +191,7 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
         return "none"
     if stop == "timeout":
         return _stalled(path)
-    if _given_an_error(path, wire):
+    if error_given(path) is not None:
         stop = _UNSEEN.get((stop, parsed is not None and parsed.closing is not None), stop)
     if stop != "eof":
         return stop
@@ -206,12 +206,6 @@ def _only_the_application_tells(wire: Record | None, parsed: Record | None, appl
     """Whether nobody tells that the answer was not complete, and the application has used its finish."""
     readers = [record for record in (wire, parsed) if record is not None and record.closing is not None]
     return not readers and applied is not None and bool(applied.part("finish"))
-
-
-def _given_an_error(path: Path, wire: Record | None) -> bool:
-    """Whether an error event came to the client, or left for it where what came is not known."""
-    given = wire if wire is not None and wire.closing is not None else path.record("egress")
-    return given is not None and bool(given.part("error"))
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
