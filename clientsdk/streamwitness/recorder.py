@@ -86,6 +86,8 @@ class Recorder:
         """Called first at each tick, without the lock: whoever holds events back hands them in."""
         self.kept: Contents | None = None
         """What this point shows of the whole content where its events do not tell it (`applied`)."""
+        self.marks: dict[str, Any] = {}
+        """Attributes of every block from now on."""
         self._fault = ""
         self._template, self._sink, self._wall, self._wall_now = template, sink, wall, wall_now
         self._client = client
@@ -319,7 +321,7 @@ class Recorder:
 
     def _flags(self) -> dict[str, Any]:
         flags = ((OBSERVER_FAULT, self._fault), (CLIENT, self._client))
-        return {name: value for name, value in flags if value}
+        return {name: value for name, value in flags if value} | self.marks
 
 
 def new_id() -> str:

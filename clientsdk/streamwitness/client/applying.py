@@ -11,6 +11,10 @@ found by the identity of the object among the last 512 handed on; an object that
 may be two of them (equal one-letter texts are one object in Python), has none, and then says nothing about loss.
 Pass `of=` where the application knows better. What it shows as its result is compared with what it was given; only a
 keyed digest of it leaves the process (`kept.py`).
+
+All who report of one stream share one record: of two that had a part of it each, one might be lost, and what is left
+would read as if nobody had taken up the rest. So a record ends when nobody reports any more and the stream is over. Who
+comes behind that has a record of its own, and each of its blocks says that there was another.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness.events import Reading, mask_of
 from streamwitness.recorder import Recorder
-from streamwitness.semconv import CLIENT_ENDS, FOREIGN, MISSING, OTHER, PART, RESULT, Point
+from streamwitness.semconv import CLIENT_ENDS, EARLIER_RECORD, FOREIGN, MISSING, OTHER, PART, RESULT, Point
 
 from . import derived, links
 from .kept import Kept, Kind
@@ -48,22 +52,23 @@ def applied(stream: Any) -> Applied:
 
     Where nothing observes the stream (mode `off`, not sampled, not instrumented) the result does nothing. Close it,
     use it as a context manager, or let go of it; where the application applies each event before it asks for the
-    next, it also closes with the stream, or, in a `with` block, with the block, but as the stream ended.
+    next, it also closes with the stream, or, in a `with` block, with the block, but as the stream ended. Several of one
+    stream write one record, which closes with the last of them, and not before the stream is over.
     """
     try:
         link = links.of(stream)
-        return Applied(_State(link, derived.follow(stream, link)) if link is not None else None)
+        return Applied(*_sharing(link, derived.follow(stream, link))) if link is not None else Applied()
     except Exception as error:
         faults.fault("client.applied", error)
-        return Applied(None)
+        return Applied()
 
 
 class Applied:
     """Reports what became of each event. Never raises, except what the application's own block raised."""
 
-    def __init__(self, state: _State | None) -> None:
-        self._state = state
-        self._dropped = weakref.finalize(self, state.close) if state is not None else None
+    def __init__(self, state: _State | None = None, hold: _Hold | None = None) -> None:
+        self._state, self._hold = state, hold
+        self._dropped = weakref.finalize(self, state.leave, hold) if state is not None and hold is not None else None
 
     @contextmanager
     def event(self, chunk: Any, *, of: int | None = None) -> Iterator[None]:
@@ -104,14 +109,12 @@ class Applied:
 
     def close(self) -> None:
         """The application is done with the stream. Idempotent."""
-        if self._state is not None:
-            self._state.close()
         if self._dropped is not None:
-            self._dropped.detach()
+            self._dropped()  # once
 
     def __enter__(self) -> Applied:
-        if self._state is not None:
-            self._state.entered = True
+        if self._hold is not None:
+            self._hold.entered = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
@@ -120,25 +123,46 @@ class Applied:
         self.close()
 
 
+class _Hold:
+    """One `Applied` that reports to a record."""
+
+    def __init__(self) -> None:
+        self.entered = False
+        """Whether a `with` block stands around it, so that the record may wait for what is shown behind the stream."""
+
+
+def _sharing(link: links.Link, made: derived.Derived | None) -> tuple[_State, _Hold]:
+    """The stream's open record, or where there is none a new one, with a hold on it. From any thread: one is made."""
+    hold, number = _Hold(), max(0, len(link.applied) - 1)
+    while True:
+        state = link.applied.get(number) or link.applied.setdefault(number, _State(link, later=number > 0))
+        if state.share(hold, made):
+            return state, hold
+        number += 1
+
+
 class _State:
     """What a finalizer can still close once the application has let go of its `Applied`."""
 
-    def __init__(
-        self, link: links.Link, made: derived.Derived | None, clock: Callable[[], int] = time.monotonic_ns
-    ) -> None:
+    def __init__(self, link: links.Link, *, later: bool, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.raised = ""
         """Class of the exception that the reducer raised last, or that left the application's block."""
-        self.entered = False
-        """Whether a `with` block stands around it, so that the record may wait for what is shown behind the stream."""
+        self._holds: set[_Hold] = set()
+        """Who reports here."""
+        self._left: tuple[str, str, int] | None = None
+        """How and when the last of them was done with it, while the stream goes on."""
         self._over: tuple[str, str] | None = None
         """How it ended with the stream, while the block goes on."""
         self._kept = Kept()
         self._foreign = 0
         """Events of another stream that were built into this one."""
-        self._link, self._made, self._clock = link, made, clock
+        self._link, self._clock = link, clock
+        self._made: derived.Derived | None = None
         link.witness.expect("applied")
         of: Point = "parsed" if link.parsed is not None else "wire"
         self.recorder: Recorder = link.witness.recorder("applied", of=of)
+        if later:
+            self.recorder.marks[EARLIER_RECORD] = True
         self._reader = Reader(link, link.parsed.profile if link.parsed is not None else None)
         self._in_step = True
         self._last, self._reading = -1, Reading(OTHER)
@@ -147,6 +171,25 @@ class _State:
         self._broken = False
         if link.parsed is not None:
             link.parsed.on_end.append(self._on_stream_end)
+
+    def share(self, hold: _Hold, made: derived.Derived | None) -> bool:
+        """Take on one more who reports, as long as the record is open."""
+        self._holds.add(hold)
+        self._made = self._made or made
+        self._left = None
+        return not self.recorder.closed
+
+    def leave(self, hold: _Hold) -> None:
+        """One of them is done with it: the last, or the last whose block waited for more, ends the record."""
+        self._holds.discard(hold)
+        if self._over is not None and not self._entered:
+            self._close(*self._over)
+        elif not self._holds:
+            self._stop()
+
+    @property
+    def _entered(self) -> bool:
+        return any(hold.entered for hold in tuple(self._holds))
 
     def begin(self, chunk: Any, of: int | None) -> _Note:
         """Look at `chunk` before the application may change it; the result is reported by calling what is returned."""
@@ -188,18 +231,19 @@ class _State:
         except Exception as error:
             self._fail(error)
 
-    def close(self) -> None:
-        """End as the stream did; before the stream's end it is the application that stopped."""
-        if self.recorder.closed:
-            return
-        if self._over is not None:
-            self._close(*self._over)
-            return
-        if self.raised:
-            self._close("raised", self.raised)
-            return
-        before = self._link.parsed or self._link.tap
-        self._close((before.end if before is not None else None) or "cancelled")
+    def _stop(self) -> None:
+        """End as the stream did; before the stream's end it is the application that stopped.
+
+        It may go on by another `applied` as long as the stream does.
+        """
+        parsed = self._link.parsed
+        before = parsed or self._link.tap
+        end = (before.end if before is not None else None) or "cancelled"
+        stopped = ("raised", self.raised) if self.raised else (end, "")
+        if parsed is not None and parsed.end is None:
+            self._left = (*stopped, self._clock())
+        if parsed is None or parsed.end is not None:  # it may have ended this very moment, in another thread
+            self._close(*(self._left or stopped))
 
     def _record_failure(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
         """Of an event that was reported before only a failure is news."""
@@ -229,21 +273,26 @@ class _State:
 
     def _on_stream_end(self, end: str) -> None:
         """Close with the stream, unless the application may still be working off what it collected or held back."""
+        if self._left is not None and not self._holds:
+            self._close(*self._left)
+            return
         parsed = self._link.parsed
         behind = parsed is not None and self._reached < parsed.output
         if self.recorder.events and self._in_step and not behind:
             self._over = ("raised", self.raised) if self.raised and CLIENT_ENDS.get(end) == "own" else (end, "")
-            if not self.entered:
+            if not self._entered:
                 self._close(*self._over)
 
-    def _close(self, end: str, detail: str = "") -> None:
+    def _close(self, end: str, detail: str = "", now: int | None = None) -> None:
+        if self.recorder.closed:
+            return
         try:
             if not self._broken and (key := self._link.witness.key) is not None:
                 self.recorder.kept = self._kept.digested(key)
         except Exception as error:  # the application's answer is an object of its own: only its text is not compared
             faults.fault("client.applied", error)
         extra = {FOREIGN: self._foreign} if self._foreign else None
-        self.recorder.close(self._clock(), end, detail=detail, extra=extra)
+        self.recorder.close(self._clock() if now is None else now, end, detail=detail, extra=extra)
 
     def _fail(self, error: Exception) -> None:
         self._broken = True

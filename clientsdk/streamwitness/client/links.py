@@ -14,6 +14,7 @@ from .handed import Handed
 from .tap import Tap
 
 if TYPE_CHECKING:
+    from .applying import _State
     from .parsed import Parsed
 
 WITNESS: Final = "streamwitness"
@@ -42,6 +43,8 @@ class Link:
     tap: Tap | None = None
     parsed: Parsed | None = None
     handed: Handed = field(default_factory=Handed)
+    applied: dict[int, _State] = field(default_factory=dict)
+    """The records of the application, of which the last alone may be open."""
 
     def __post_init__(self) -> None:
         _newest_links.append(weakref.ref(self))

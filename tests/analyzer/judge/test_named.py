@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.truth.build import Event, How, answer, handed_on, path, used
-from streamwitness.semconv import MISSING, REASONING, USAGE
+from streamwitness.semconv import EARLIER_RECORD, MISSING, REASONING, USAGE
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 21))
@@ -287,3 +287,14 @@ def test_reports_of_which_the_rows_were_cut_off_prove_nothing() -> None:
     blocks = path(ANSWER, ANSWER, ANSWER, handed, refused)
     cut = [replace(block, rows=None) if block.point == "applied" else block for block in blocks]
     assert judge(cut, settled=True)["integrity"] == "unproven"
+
+
+@pytest.mark.parametrize("raised", [False, True])
+def test_a_record_behind_another_one_accuses_nobody(raised: bool) -> None:
+    """Another record of the application was closed before this one began, and is lost: it may hold what is not here."""
+    applied = [replace(e, result="raised" if raised and e.of == 20 else e.result) for e in APPLIED if e.of > 8]
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED)
+    made = How("applied", of="parsed", extra=((EARLIER_RECORD, True),)).blocks(applied, [4])
+    for kept in (made, made[:1], made[1:]):
+        verdict = judge([*blocks, *kept], settled=True)
+        assert (told(verdict), verdict["integrity"]) == ([], "unproven")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from streamwitness import faults
 from streamwitness.client import applied, instrument, watch
 from streamwitness.reducers import Answer
-from streamwitness.semconv import FOREIGN, MISSING, RESULT, TEXT
+from streamwitness.semconv import EARLIER_RECORD, FOREIGN, MISSING, RESULT, TEXT
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, stream
 
@@ -55,6 +56,7 @@ def test_a_reducer_that_raises(sink: MemorySink) -> None:
     with pytest.raises(KeyError) as caught:
         reduce()
     assert caught.value is error
+    chunks.close()
     block = sink.closing("applied")
     assert list(block.columns()["result"])[-1] == RESULT["raised"]
     assert list(block.columns()["parts"])[-1] == 0
@@ -106,6 +108,7 @@ def test_results_are_reported(sink: MemorySink) -> None:
         report.report(next(chunks), "ignored")
         report.report(next(chunks), "partial", parts=["text"])
         report.report(next(chunks))
+    chunks.close()
     block = sink.closing("applied")
     assert list(block.columns()["parts"]) == [0, TEXT, TEXT]
     assert list(block.columns()["result"]) == [RESULT["ignored"], RESULT["partial"], RESULT["applied"]]
@@ -127,6 +130,7 @@ def test_objects_that_were_not_handed_on_have_no_position(sink: MemorySink) -> N
         first, second = next(chunks), next(chunks)
         report.report(dict(first))
         report.report(dict(second), of=1)
+    chunks.close()
     assert list(sink.closing("applied").columns()["of"]) == [MISSING, 1]
 
 
@@ -177,6 +181,7 @@ def test_own_objects_are_judged_by_their_position(sink: MemorySink) -> None:
     with applied(chunks) as report:
         next(chunks)
         report.report(object(), of=0)
+    chunks.close()
     assert list(sink.closing("applied").columns()["of"]) == [0]
 
 
@@ -264,6 +269,7 @@ def test_nothing_is_shown_where_no_digests_are_made() -> None:
         chunks = watched()
         with applied(chunks) as report:
             report.result("all of it")
+        chunks.close()
         assert sink.closing("applied").slot_digests == ()
     applied(object()).result("all of it")
 
@@ -290,6 +296,7 @@ def test_copies_and_own_objects_are_nobody_elses(sink: MemorySink) -> None:
         next(there)
         report.report(dict(next(here)))
         report.report(json.loads(json.dumps(DICTS[1])))
+    here.close()
     assert FOREIGN not in sink.closing("applied").extra
 
 
@@ -303,3 +310,78 @@ def test_an_object_that_two_streams_hand_on_is_nobody_elses(sink: MemorySink) ->
             report.report(chunk)
     block = sink.closing("applied")
     assert (FOREIGN in block.extra, list(block.columns().get("of", [MISSING] * 2))) == (False, [0, MISSING])
+
+
+# --------------------------------------------------------------------------- several who report of one stream
+
+
+def test_two_that_take_turns_share_a_record(sink: MemorySink) -> None:
+    """Neither could be lost alone, and the one that closes first leaves the record to the other."""
+    chunks = watched()
+    with applied(chunks) as outer:
+        with applied(chunks) as inner:
+            for at, chunk in enumerate(chunks):
+                with (outer, inner)[at % 2].event(chunk):
+                    pass
+        assert sink.blocks == [*sink.at("parsed")]
+        outer.result("all of it")
+    block = sink.closing("applied")
+    assert (list(block.columns()["of"]), block.end, len(block.slot_digests)) == (list(range(9)), "eof", 1)
+    assert EARLIER_RECORD not in block.extra
+
+
+def test_one_that_goes_on_where_another_left_shares_its_record(sink: MemorySink) -> None:
+    """One component shows the first events and is left, by an exception, too; another shows the rest."""
+    chunks = watched()
+    with suppress(KeyError), applied(chunks) as report, report.event(next(chunks)):
+        raise KeyError
+    applied(chunks).report(next(chunks))
+    with applied(chunks) as report:
+        for chunk in chunks:
+            report.report(chunk)
+    block = sink.closing("applied")
+    assert (list(block.columns()["of"]), block.end) == (list(range(9)), "eof")
+
+
+def test_who_leaves_early_has_stopped_and_not_the_stream(sink: MemorySink) -> None:
+    """Where nobody goes on the record ends as it was left, however the stream ends later."""
+    chunks = watched()
+    with applied(chunks) as report:
+        report.report(next(chunks))
+    assert sink.at("applied") == []
+    list(chunks)
+    assert (sink.closing("applied").end, sink.closing("parsed").end) == ("cancelled", "eof")
+
+
+def test_who_comes_behind_a_closed_record_says_so_in_every_block(sink: MemorySink) -> None:
+    """What it does not have may stand in the other."""
+    chunks = watched()
+    held = list(chunks)
+    for begin, stop in ((0, 5), (5, 9)):
+        with applied(chunks) as report:
+            for chunk in held[begin:stop]:
+                report.report(chunk)
+    first, second = sink.at("applied")
+    assert (EARLIER_RECORD in first.extra, second.extra[EARLIER_RECORD]) == (False, True)
+
+
+def test_threads_that_begin_at_once_share_a_record(sink: MemorySink) -> None:
+    """Each takes an event in its turn; whoever is first makes the record."""
+    chunks = watched()
+    ready, turns = threading.Barrier(3), threading.Lock()
+
+    def reduce() -> None:
+        ready.wait()
+        with applied(chunks) as report:
+            ready.wait()
+            for _ in range(3):
+                with turns, report.event(next(chunks)):
+                    pass
+
+    workers = [threading.Thread(target=reduce) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert next(chunks, None) is None
+    assert list(sink.closing("applied").columns()["of"]) == list(range(9))

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import MISSING, PART, PARTS, RESULT, RESULTS
+from streamwitness.semconv import EARLIER_RECORD, MISSING, PART, PARTS, RESULT, RESULTS
 from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.edits import runs
 from streamwitness_analyzer.judge.compare.lenient import implied
@@ -37,6 +37,7 @@ _SEVERAL: Final = 2
 _NOT_OF_A: Final = "it names events that the point before never had"
 _COUNTS_ONLY: Final = "no single events were recorded there, and counts alone prove no equality"
 _APART: Final = "kinds of output were taken up one after the other"
+_EARLIER: Final = "another record of the application came before this one, and may have what this one has not"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 _WHOLE: Final = frozenset(("ok", "applied"))
@@ -90,7 +91,11 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     """Judge A → B. Events of A without model output may come or not.
 
     `before` are the points on the way to A, which tell what the answer was made of where A's closing block is lost.
+    A record that is not the first of its point says nothing by itself: what it lacks, refuses or names out of order may
+    stand in the other.
     """
+    if b.told(EARLIER_RECORD) is not None:
+        return Named(Hop("unproven", reason=_EARLIER), used=None)
     if _as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
     content, left_out = _taken_up(_said(a), a, b)
