@@ -11,6 +11,8 @@
 | dropped without being closed: garbage collection, interpreter exit | `abandoned` | own |
 | an exception that the parser (parsed) or the reducer (applied) made itself | `raised` | own |
 | anything else (a client closed by another task raises the same ReadError as a dead peer) | `unknown` | own |
+
+A parser that passes on what reading raised has not raised itself: its end is then that of the table, or `unknown`.
 """
 
 from __future__ import annotations
@@ -47,6 +49,17 @@ _BY_CLASS_WITHOUT_CAUSE: Final = {
     "ProtocolError": "protocol_error",  # urllib3: also wraps whatever the socket raised, then that says what it is
 }
 
+_OF_A_LIBRARY: Final = frozenset((
+    "TransportError",  # httpx, httpx2
+    "StreamError",  # httpx, httpx2: read after it was closed
+    "HTTPError",  # urllib3
+    "RequestException",  # requests
+    "ClientError",  # aiohttp
+    "ClosedResourceError", "BrokenResourceError",  # anyio
+    "APIConnectionError",  # openai, anthropic
+))  # fmt: skip
+"""Classes, or bases, of what a library raises where reading a body failed: no parser makes these."""
+
 
 def of_transport(error: BaseException) -> str:
     """The end at `wire` (or ingress) when reading the body raised `error`."""
@@ -55,7 +68,11 @@ def of_transport(error: BaseException) -> str:
 
 def of_parser(error: BaseException) -> str:
     """The end at `parsed` when the iterator raised: the transport's failure passed on, or else its own."""
-    return _known(error) or "raised"
+    return _known(error) or ("unknown" if any(map(_is_a_librarys, _causes(error))) else "raised")
+
+
+def _is_a_librarys(error: BaseException) -> bool:
+    return not _OF_A_LIBRARY.isdisjoint(base.__name__ for base in type(error).__mro__)
 
 
 def _known(error: BaseException) -> str | None:

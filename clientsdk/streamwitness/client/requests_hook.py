@@ -199,7 +199,7 @@ def _reader(base: type) -> type:
 
     A class rather than methods on the instance: those would hold their object, or lose it when it is collected.
     """
-    made = {name: getattr(_Reading, name) for name in ("read", "read1", "read_chunked", "stream", "close")}
+    made = {name: getattr(_Reading, name) for name in ("read", "read1", "read_chunked", "stream", "close", "shutdown")}
     known = {name: method for name, method in made.items() if hasattr(base, name)}
     return type(base.__name__, (base,), {"__module__": base.__module__, "__doc__": base.__doc__, **known})
 
@@ -283,6 +283,16 @@ class _Reading:
         finally:
             if not body.reading:
                 body.over(body.tap.finished if body.exhausted else body.tap.closed)
+
+    def shutdown(self) -> Any:
+        """urllib3's way to wake a reader in another thread: what that then ends in is the application's stop."""
+        body = self._streamwitness
+        body.tap.own_stop = "cancelled"  # before, for the reader wakes at once
+        try:
+            return body.base.shutdown(self)  # type: ignore[attr-defined]
+        except BaseException:
+            body.tap.own_stop = None
+            raise
 
 
 def _read(name: str, raw: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -42,7 +42,7 @@ class Tap:
         self.on_end: list[Callable[[str], None]] = []
         """Called with the end when the reader stopped it (close, drop), for points further down."""
         self.own_stop: str | None = None
-        """Set by a point further down that knows better why the reader stops (`abandoned`)."""
+        """Set by who knows better why the reader stops, whatever reading then ends in (`abandoned`, `cancelled`)."""
         self.gathers = False
         """Set where a read waits until it has as many bytes as were asked for: what has come meanwhile is not seen."""
         self._backlog = Backlog()
@@ -124,12 +124,12 @@ class Tap:
         recorder.waited(read_wait=self._read_wait, hold=self._hold, after=after)
 
     def finished(self) -> None:
-        """The body was read to its end."""
-        self._close("eof")
+        """The body was read to its end, or to where the reader itself shut the connection."""
+        self._close(self.own_stop or "eof")
 
     def failed(self, error: BaseException) -> None:
         """Reading raised `error`."""
-        self._close(ends.of_transport(error), type(error).__name__)
+        self._close(self.own_stop or ends.of_transport(error), type(error).__name__)
 
     def closed(self) -> None:
         """The application closed the body."""

@@ -70,6 +70,14 @@ def test_of_parser() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "error", [httpx.ReadError(""), httpx.StreamClosed(), urllib3.exceptions.ProtocolError(""), aiohttp.ClientError()]
+)
+def test_a_parser_passes_on_what_reading_raised(error: Exception) -> None:
+    """A connection that another task closed, or that died, is no failure of the parser's, however it wraps that."""
+    assert ends.of_parser(caused(RuntimeError("connection error"), error)) != "raised"
+
+
 def test_endless_chains_end() -> None:
     """A chain of causes that is a ring is followed for a while only."""
     error = ValueError()

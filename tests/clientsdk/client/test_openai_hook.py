@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
 from collections.abc import AsyncIterator
 from typing import Any
@@ -168,6 +170,25 @@ async def test_closing_early_is_a_cancellation_at_both_points(asynchronous: bool
     assert [block.end for block in sink.at("parsed") if block.final] == ["cancelled", "cancelled"]
     assert [block.totals["events"] for block in sink.at("parsed") if block.final] == [1, 1]
     assert next(block.end for block in sink.at("wire") if block.final) == "cancelled"
+
+
+async def test_a_stop_button_is_a_cancellation_whatever_its_reader_raises(sink: MemorySink) -> None:
+    """Another task closes the stream while its reader waits, whose parser then fails: it did not fail by itself."""
+    with RawServer(stream([event("a")], end=False, then=wait_for_client)) as server:
+        async with Session(True, server.url) as session:
+            answer, first = await session.ask(), asyncio.Event()
+
+            async def read() -> None:
+                async for _ in answer:
+                    first.set()
+
+            reading = asyncio.ensure_future(read())
+            await first.wait()
+            await answer.close()
+            with contextlib.suppress(openai.APIConnectionError, httpx.StreamError):
+                await reading
+    assert sink.closing("wire").end == "cancelled"
+    assert sink.closing("parsed").end != "raised"
 
 
 async def test_a_stream_that_is_dropped_is_abandoned(sink: MemorySink) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import gzip
 import io
@@ -222,3 +223,20 @@ def test_the_error_is_the_same_where_requests_wraps_it(session: requests.Session
             list(response.iter_content(None))
         assert isinstance(response.raw.closed, bool)
     assert sink.closing("wire").end == "reset"
+
+
+def test_a_reader_that_another_thread_wakes_was_stopped_by_its_application(
+    session: requests.Session, sink: MemorySink
+) -> None:
+    """`shutdown` looks to the reader like a connection that broke, and is no doing of the connection's."""
+    with RawServer(stream([event("a")], end=False, then=wait_for_client)) as server:
+        response = session.post(server.url + PATH, stream=True)
+        pieces = response.iter_content(None)
+        next(pieces)
+        stop = threading.Timer(0, response.raw.shutdown)
+        stop.start()
+        with contextlib.suppress(requests.RequestException):
+            list(pieces)
+        stop.join()
+        response.close()
+    assert sink.closing("wire").end == "cancelled"
