@@ -201,7 +201,7 @@ def test_importing_is_cheap(code: str) -> None:
 JUDGE = "streamwitness_analyzer.judge."
 STOREYS = (
     {"testimony"}, {"compare"}, {"gateway", "client"}, {"attribute"}, {"path", "waiting"},
-    {"source", "refused", "waste", "ending"}, {"together"}, {"order"}, {"hops"}, {"telling"}, {"verdict"},
+    {"source", "refused", "waste", "ending"}, {"together"}, {"order"}, {"well"}, {"hops"}, {"telling"}, {"verdict"},
 )  # fmt: skip
 """The rooms and files of the judge, in the order in which data goes through them."""
 

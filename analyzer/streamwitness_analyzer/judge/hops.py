@@ -34,6 +34,7 @@ from .testimony.records import Exchange, Record
 from .testimony.view import View
 from .waiting import held_back
 from .waste import kept_running
+from .well import sound
 
 _NO_OUTPUT: Final = "the output is the same; of events that say nothing not as many came as were sent"
 _PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
@@ -44,6 +45,9 @@ def paths(exchange: Exchange, earlier: Sequence[Path] = ()) -> list[Path]:
 
     `earlier` are those of the exchanges before it.
     """
+    if (path := sound(exchange, earlier)) is not None:
+        path.faults = [*source_faults(path), *held_back(path.steps, one_for_one=_one_for_one(exchange, path.upstream))]
+        return [path]
     egress = _only(exchange.at("egress"))
     upstream = judge_upstream(exchange, egress)
     witnesses = sorted({r.witness for r in exchange.records if r.point in CLIENT_POINTS})

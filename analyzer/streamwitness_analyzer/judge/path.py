@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from streamwitness.semconv import Point
 
@@ -11,6 +12,8 @@ from .attribute import Fault, Step
 from .client.named import Named
 from .gateway.upstream import Upstream
 from .testimony.records import Exchange, Record
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -32,6 +35,7 @@ class Path:
     silent: tuple[Point, ...] = ()
     """Points that its client process announced, and of which it told nothing."""
     _by_point: dict[Point, Record] = field(init=False)
+    _made: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_point = {record.point: record for record in reversed(self.records)}
@@ -39,6 +43,13 @@ class Path:
     def record(self, point: Point) -> Record | None:
         """The record of a point on this path."""
         return self._by_point.get(point)
+
+    def once(self, what: str, make: Callable[[], T]) -> T:
+        """What is told of this path, made once however often it is told; asked only when its hops are judged."""
+        if what not in self._made:
+            self._made[what] = make()
+        made: T = self._made[what]
+        return made
 
     @property
     def first(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from streamwitness.blocks import Block
@@ -31,7 +31,7 @@ REJECTIONS: Final = frozenset(
     ("duplicate", "gap", "reordered", "buffered", "stall_flushed", "wrong_stream", "after_terminal", "malformed")
 )
 """Final results by which a fail-closed reducer says that what came before it was already broken."""
-_APPLIED: Final = RESULT["applied"]
+_ORDINARY: Final = frozenset((RESULT["applied"],))
 CONTENT_MASK: Final = sum(PART[name] for name in CONTENT)
 _SEVERAL: Final = 2
 _NOT_OF_A: Final = "it names events that the point before never had"
@@ -74,9 +74,12 @@ class Lost:
     skipped: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Named:
-    """The hop, and what is no fault of it: `ignored` and `rejected` positions."""
+    """The hop, and what is no fault of it: `ignored` and `rejected` positions.
+
+    Never changed, as a `Record` is not.
+    """
 
     hop: Hop
     ignored: tuple[int, ...] = ()
@@ -96,7 +99,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     """
     if b.told(EARLIER_RECORD) is not None:
         return Named(Hop("unproven", reason=_EARLIER), used=None)
-    if _as_handed(a, b, peer):
+    if as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
     content, left_out = _taken_up(_said(a), a, b)
     naming = read(b)
@@ -180,15 +183,13 @@ def _choices(records: Sequence[Record]) -> int | None:
     return None if closing is None else len({slot.partition("/")[0] for slot in closing.slot_digests})
 
 
-def _as_handed(a: Record, b: Record, peer: bool) -> bool:
+def as_handed(a: Record, b: Record, peer: bool) -> bool:
     """Healthy first: by its counters B names all of A once and in order, and its results are the ordinary one."""
     last = b.blocks[-1] if b.blocks else None
     if last is None or not (peer and a.closed and b.every_row):
         return False
     in_order = last.regressions == last.totals["gaps"] == 0 and last.max_after + 1 == a.events == b.events
-    return in_order and all(
-        set(block.columns("result").get("result") or (_APPLIED,)) == {_APPLIED} for block in b.blocks
-    )
+    return in_order and _results(b) <= _ORDINARY
 
 
 def _hop(changes: list[Change], naming: Naming, a: Record, content: Mapping[int, int], b: Record, peer: bool) -> Hop:
@@ -223,8 +224,14 @@ def read(b: Record) -> Naming:
 
 
 def reports_losses(b: Record) -> bool:
-    """Whether any report is of an event that was lost here: asked of whole columns, which costs little."""
-    return any(_LOSSES & set(block.columns("result").get("result") or ()) for block in b.blocks)
+    """Whether any report is of an event that was lost here."""
+    return not _LOSSES.isdisjoint(_results(b))
+
+
+def _results(b: Record) -> frozenset[int]:
+    """All results that its rows tell, of whichever events: asked of whole columns, which costs little."""
+    columns = (block.columns("result").get("result") or () for block in b.blocks)
+    return b.once("results", lambda: frozenset(chain.from_iterable(columns)))
 
 
 def _read(b: Record) -> Naming:

@@ -281,7 +281,11 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
 
 def finish(main: Path | None) -> str | None:
     """Why the answer ended, in the provider's canonical word, as told furthest down."""
-    for record in reversed(main.records if main else []):
+    return main.once("finish", lambda: _finish(main)) if main else None
+
+
+def _finish(path: Path) -> str | None:
+    for record in reversed(path.records):
         reasons = record.told(FINISH_REASONS_ATTRIBUTE)
         if isinstance(reasons, (list, tuple)) and reasons:
             return str(reasons[0])

@@ -370,7 +370,7 @@ def _as_sent(path: Path, step: Step) -> int | None:
         last, named = step.after.blocks[-1], path.named
         in_order = not last.regressions and last.max_after + 1 == after == before
         return after if in_order and named is not None and named.used == after and not named.rejected else None
+    if before == after or (not step.peer and after < before):
+        return after
     consumed = step.before.part("terminal") - step.after.part("terminal")
-    if before == after or (not step.peer and after < before) or before - after == consumed:
-        return min(before, after)
-    return None
+    return min(before, after) if before - after == consumed else None

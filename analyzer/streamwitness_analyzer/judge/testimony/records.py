@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any, Final, Literal, TypeVar
 
@@ -38,6 +39,8 @@ _TESTIMONY: Final = (
     "payload_s", "payload_o", "semantic_s", "semantic_o", "content_marks", "slot_digests", "complete", "end",
 )  # fmt: skip
 """What two copies of a block must agree on. Not times, resource or `extra`: a later copy may count more drops."""
+_ROLES: Final = frozenset(ROLES)
+_EVERY_BIT: Final = sum(_BIT.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +91,7 @@ class Record:
     @property
     def vouched(self) -> bool:
         """Whether every block came with a key whose role is known; without it nothing is ever certain."""
-        return all(block.role in ROLES for block in self.blocks)
+        return {block.role for block in self.blocks} <= _ROLES
 
     @property
     def first_number(self) -> int | None:
@@ -297,11 +300,16 @@ def _exchanges(records: Iterable[Record], blocks: Iterable[Block]) -> list[Excha
         place = (block.attempt, block.hop)
         places[block.exchange] = max(place, places.get(block.exchange, place))
     for id_, (attempt, hop) in places.items():
-        mask = expected[id_]
-        found[id_] = Exchange(id_, attempt, hop, expected=frozenset([p for p, bit in _BIT.items() if mask & bit]))
+        found[id_] = Exchange(id_, attempt, hop, expected=_points(expected[id_] & _EVERY_BIT))
     for record in sorted(records, key=_order):
         found[record.exchange].hold(record)
     return sorted(found.values(), key=lambda e: (e.attempt, e.hop, e.id))
+
+
+@cache
+def _points(mask: int) -> frozenset[Point]:
+    """The points of which a mask has the bit; it has no others, so that what is kept here stays few."""
+    return frozenset(point for point, bit in _BIT.items() if mask & bit)
 
 
 def _order(record: Record) -> tuple[int, int, str, str]:
