@@ -251,7 +251,7 @@ def _withholds(rng: Random) -> _Course:
 
 
 def _cuts_anew(rng: Random) -> _Course:
-    """A parser that joins pieces, and may lose one of them; how its whole text reads may be told or not."""
+    """A parser that joins pieces, whatever was promised of it, and may lose one; the whole text may be told or not."""
     course = _Course(rng, _texts(rng, 6))
     texts = [event for event in course.start if event.parts & TEXT]
     kept = list(texts)
@@ -259,18 +259,39 @@ def _cuts_anew(rng: Random) -> _Course:
     if told and rng.random() < 0.4:
         kept = damaged(rng, "parser", kept, 1, course.deeds)
         course.passages.append(Passage("parser", said(texts), said(kept)))
-    pieces: list[Event] = []
-    at = 0
-    while at < len(kept):
-        run = tuple(event.text for event in kept[at : at + rng.randint(1, 4)])
-        pieces.append(kept[at] if len(run) == 1 else Event(joined(run)))
-        at += len(run)
-    course.parsed = [course.start[0], *pieces, Event(FINISHED, course.start[-2].parts)]
+    course.parsed = [course.start[0], *_in_other_pieces(rng, kept), Event(FINISHED, course.start[-2].parts)]
     for point in _POINTS[:4]:
         slots = (_slot(kept if point == "parsed" else texts),) if told else ()
         course.hows[point] = _how(point, slots=slots)
-    course.hows["parsed"] = replace(course.hows["parsed"], delivers=0)
+    course.hows["parsed"] = replace(course.hows["parsed"], delivers=_promised(rng), watched=True)
     course.notes = frozenset(("recut",) if told else ("recut", "unprovable"))
+    return course
+
+
+def _promised(rng: Random) -> int:
+    """What somebody says that the parser which he watches hands on: nothing, or as if it did so event by event."""
+    return rng.choice((0, DELIVERED_BY_SDK))
+
+
+def _in_other_pieces(rng: Random, texts: Sequence[Event]) -> list[Event]:
+    pieces: list[Event] = []
+    at = 0
+    while at < len(texts):
+        run = tuple(event.text for event in texts[at : at + rng.randint(1, 4)])
+        pieces.append(texts[at] if len(run) == 1 else Event(joined(run)))
+        at += len(run)
+    return pieces
+
+
+def _cuts_anew_and_stops(rng: Random) -> _Course:
+    """A parser that joins pieces, whatever was promised of it, of which the application has enough before the end."""
+    course = _Course(rng, _texts(rng, 8), notes=frozenset(("recut", "unprovable")))
+    course.wire = course.start[: rng.randint(5, len(course.start) - 2)]
+    pieces = _in_other_pieces(rng, course.wire[1:])
+    course.parsed = [course.wire[0], *pieces[: rng.randint(1, len(pieces))]]
+    course.hows["wire"] = _how("wire", end="cancelled")
+    course.hows["parsed"] = _how("parsed", delivers=_promised(rng), watched=True, end="cancelled")
+    course.hows["applied"] = _how("applied", end="cancelled")
     return course
 
 
@@ -344,11 +365,11 @@ def _other_end(rng: Random) -> _Course:
 
 
 def _returns_early(rng: Random) -> _Course:
-    """The application has enough, and its parser, of which nobody said what it delivers, ends as if that were all."""
+    """The application has enough, and its parser, whatever was promised of it, ends as if that were all."""
     course = _Course(rng, _texts(rng, 8), notes=_UNPROVABLE)
     course.wire = course.start[: rng.randint(4, len(course.start) - 2)]
     course.hows["wire"] = _how("wire", end="cancelled")
-    course.hows["parsed"] = _how("parsed", delivers=0, end="eof")
+    course.hows["parsed"] = _how("parsed", delivers=_promised(rng), watched=True, end="eof")
     return course
 
 
@@ -368,8 +389,8 @@ _REDUCERS: Final = (
     _kinds_apart,
     _mixed_up,
 )  # fmt: skip
-_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _odd_bytes, _implied, _other_end,
-                   _returns_early)  # fmt: skip
+_PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
+                   _other_end, _returns_early)  # fmt: skip
 
 
 def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:

@@ -10,6 +10,7 @@ from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import (
     ALL_PARTS,
+    CLIENT,
     FINISH,
     MISSING,
     PARTS,
@@ -80,6 +81,8 @@ class How:
     legs: tuple[str, ...] = ()
     of: str | None = None
     delivers: int = ALL_PARTS
+    watched: bool = False
+    """Whether this parser is one that somebody watches: no hook, which knows its SDK's parser, tells of it."""
     expected: tuple[Point, ...] = ()
     exchange: str = EXCHANGE
     attempt: int = 0
@@ -133,9 +136,13 @@ class _Maker:
             total_parts=tuple(sum(1 for e in seen if e.parts >> bit & 1) for bit in range(len(PARTS))),
             payload_s=ps, payload_o=po, semantic_s=ss, semantic_o=so,
             complete=self._complete() if final else None, end=how.end if final else None,
-            slot_digests=how.slots if final else (), extra=dict(how.extra), start_ns=1000 + index, end_ns=2000 + index,
-            role=how.role,
+            slot_digests=how.slots if final else (), extra=self._extra(),
+            start_ns=1000 + index, end_ns=2000 + index, role=how.role,
         )  # fmt: skip
+
+    def _extra(self) -> dict[str, object]:
+        hooked = self.how.point == "parsed" and self.how.delivers and not self.how.watched
+        return dict(self.how.extra) | ({CLIENT: "model"} if hooked else {})
 
     def _columns(self, here: Sequence[Event], payload: bool, semantic: bool) -> dict[str, list[int]]:
         columns = {

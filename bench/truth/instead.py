@@ -62,6 +62,11 @@ def left_out(entry: Any) -> Callable[[Any], Any]:
     return lambda kept: tuple(each for each in kept if each is not entry)
 
 
+def as_promised(_kept: Any) -> Callable[..., Any]:
+    """Whoever says what a parser delivers is believed that it hands on event by event, to the end."""
+    return lambda parsed: bool(parsed.delivers)
+
+
 def everybody_before(kept: Any) -> Callable[..., Any]:
     """The point that lacks the event is blamed from the beginning of the path on, whoever saw it last."""
 

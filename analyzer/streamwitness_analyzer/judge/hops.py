@@ -24,6 +24,7 @@ from .source import source_faults
 from .testimony.parts import (
     MISREAD,
     ends_with_terminal,
+    event_by_event,
     last_with,
     may_go_on_behind_terminal,
     misframed,
@@ -107,9 +108,9 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
 
 
 def _may_have_returned(before: Record, after: Record) -> bool:
-    """Whether a parser that nobody described may have returned of its own accord: how the body ended is not held."""
+    """Whether a parser that we do not know may have returned of its own accord: how the body ended is not held."""
     unheld = before.point == "egress" or before.closing is None
-    return after.point == "parsed" and after.end == "eof" and not after.delivers and unheld
+    return after.point == "parsed" and after.end == "eof" and not event_by_event(after) and unheld
 
 
 def ended_by_peer(record: Record, before: Record | None) -> bool:

@@ -53,8 +53,7 @@ def watch(
     else that the iterator can do (`send`, `throw`, `close`, `with`, attributes) still works. `response` is the one
     that the iterator reads; without it the newest open response of this context is taken, without any the record
     stands alone. `profile` names the provider's format where it cannot be told from the response. `delivers` names
-    the parts that the parser hands on, event by event; one that cuts the text anew leaves it out, and is held to those
-    of which it did hand on something.
+    the parts that the parser hands on; without it it is held to those of which it did hand on something.
 
     One response has one parser: a second `watch` of it, or of an instrumented SDK's stream, records nothing.
     Raises TypeError where `iterator` cannot be iterated, ValueError for an unknown part.

@@ -58,6 +58,25 @@ def test_of_a_parser_that_nobody_described_pieces_prove_nothing_without_the_whol
     assert handed(CUT_ANEW, slots=(), declared=False).status == "unproven"
 
 
+@pytest.mark.parametrize(("watched", "status"), [(True, "unproven"), (False, "faulty")])
+@pytest.mark.parametrize("peer", [True, False])
+def test_what_is_promised_of_a_watched_parser_proves_nothing(watched: bool, status: str, peer: bool) -> None:
+    """Only of a hooked SDK's it is known that it hands on event by event; without the whole nothing else tells."""
+    before = record(How("wire", slots=ALL), ANSWER)
+    told = (ALL if not peer else (), "eof" if peer else "cancelled")
+    how = How("parsed", slots=told[0], delivers=DELIVERED_BY_SDK, watched=watched, end=told[1])
+    assert judge_handed_on(before, record(how, CUT_ANEW), peer=peer).status == status
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_plain_loss_is_one_of_every_parser(watched: bool) -> None:
+    """Nothing came out that did not come in, so nothing was cut anew."""
+    how = How("parsed", slots=(), delivers=DELIVERED_BY_SDK, watched=watched)
+    after = record(how, [*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]])
+    (change,) = judge_handed_on(record(How("wire", slots=ALL), ANSWER), after, peer=True).changes
+    assert (change.kind, change.count, change.span) == ("gap", 1, (3, 3))
+
+
 def test_a_loss_of_a_parser_that_hands_on_event_by_event_has_its_place() -> None:
     """It says what it delivers."""
     (change,) = handed([*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]], slots=OTHER).changes

@@ -1,14 +1,13 @@
 """What a parser handed on, beside what it read: it may hand on the same content in other pieces (docs/design.md §7.2).
 
-A parser that says what it delivers hands on event by event. One that nobody described may cut the content anew: then
-only the digests of all of it, at both points, tell whether it is the same.
+Of a hooked SDK's parser it is known that it hands on event by event. One that somebody watches may cut the content
+anew, whatever he says of it: then only the digests of all of it, at both points, tell whether it is the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
@@ -19,6 +18,7 @@ from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_ot
 from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
     all_slots,
+    event_by_event,
     goes_on_behind_finish,
     kind_of_slot,
     may_go_on_behind_terminal,
@@ -53,34 +53,22 @@ _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why
 _OTHER_END: Final = "it is told otherwise why the answer ended, and lost rows hide whether more stood behind its end"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Handing:
-    """What came to a parser (`before`: at the client, or as it left the gateway) and what it handed on (`after`)."""
+    """What came to a parser (`before`: at the client, or as it left the gateway), and otherwise what it handed on."""
 
     before: Record
     after: Record
     peer: bool
     """Whether the parser read to the end, so that all was due."""
-
-    @cached_property
-    def read(self) -> View:
-        """What was read."""
-        return View(self.before, "semantic")
-
-    @cached_property
-    def out(self) -> View:
-        """What was handed on."""
-        return View(self.after, "semantic")
-
-    @cached_property
-    def hop(self) -> Hop:
-        """The comparison event by event, but for what readers may take otherwise."""
-        return but_for_odd_bytes(judge_views(self.read, self.out, peer=self.peer), self.read)
-
-    @cached_property
-    def proven(self) -> Hop:
-        """The same, but for what may be an event that the body broke off within."""
-        return _before_the_cut(self.hop, self.out) if stopped_within_an_event(self.before) else self.hop
+    read: View
+    """What was read."""
+    out: View
+    """What was handed on."""
+    hop: Hop
+    """The comparison event by event, but for what readers may take otherwise: a fault."""
+    proven: Hop
+    """The same, but for what may be an event that the body broke off within."""
 
     def unproven(self, reason: str) -> Hop:
         """Not proven, and why."""
@@ -89,22 +77,23 @@ class Handing:
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser → what it handed on: what the first of the rules says that answers."""
-    handing = Handing(before, after, peer)
-    told = next((hop for rule in RULES if (hop := rule(handing)) is not None), None)
-    return told if told is not None else handing.proven
+    read, out = View(before, "semantic"), View(after, "semantic")
+    hop = _by_event(read, out, peer=peer)
+    if hop.status != "faulty":
+        told = hop.status == "intact" and read.closed and out.closed and peer
+        return _with_finish(hop, before, after) if told else hop
+    proven = _before_the_cut(hop, out) if stopped_within_an_event(before) else hop
+    handing = Handing(before, after, peer, read, out, hop, proven)
+    return next((answer for rule in RULES if (answer := rule(handing)) is not None), proven)
 
 
 def cut_anew(before: Record, after: Record, *, peer: bool) -> bool:
     """Whether what was handed on is not, event by event, what was read, whatever all of it holds."""
-    return Handing(before, after, peer).hop.status == "faulty"
+    return _by_event(View(before, "semantic"), View(after, "semantic"), peer=peer).status == "faulty"
 
 
-def _no_difference(handing: Handing) -> Hop | None:
-    """Event by event there is no proven fault; the finish may still have come out as another one."""
-    if handing.hop.status == "faulty":
-        return None
-    told = handing.hop.status == "intact" and handing.read.closed and handing.out.closed and handing.peer
-    return _with_finish(handing.hop, handing.before, handing.after) if told else handing.hop
+def _by_event(read: View, out: View, *, peer: bool) -> Hop:
+    return but_for_odd_bytes(judge_views(read, out, peer=peer), read)
 
 
 def _perhaps_misread(handing: Handing) -> Hop | None:
@@ -135,9 +124,9 @@ def _broken_off(handing: Handing) -> Hop | None:
 
 
 def _perhaps_other_pieces(handing: Handing) -> Hop | None:
-    """Nobody described the parser, and no digest of all content tells whether it is the same in other pieces."""
+    """We do not know the parser, and no digest of all content tells whether it is the same in other pieces."""
     told = handing.peer and _whole_content_told(handing.before) and _whole_content_told(handing.after)
-    if handing.after.delivers or told:
+    if told or event_by_event(handing.after):
         return None
     more = any(change.kind not in LOSSES for change in handing.proven.changes)
     return handing.unproven(_OTHER_PIECES) if more or _new_pieces(handing.read, handing.out) else None
@@ -145,13 +134,12 @@ def _perhaps_other_pieces(handing: Handing) -> Hop | None:
 
 def _other_content(handing: Handing) -> Hop | None:
     """The parser cuts the content anew, and it is another one."""
-    if handing.after.delivers or not _cut_anew(handing.proven, handing.read, handing.out):
+    if event_by_event(handing.after) or not _cut_anew(handing.proven, handing.read, handing.out):
         return None
     return _as_a_whole(handing.proven, handing.before, handing.after)
 
 
 RULES: Final[tuple[Callable[[Handing], Hop | None], ...]] = (
-    _no_difference,
     _perhaps_misread,
     _the_same_content,
     _behind_the_end,

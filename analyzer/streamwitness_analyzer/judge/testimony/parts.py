@@ -7,6 +7,7 @@ from typing import Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import (
+    CLIENT,
     ERROR,
     FINISH,
     MARK_BYTES,
@@ -112,6 +113,14 @@ def withholds(before: Record, after: Record) -> bool:
     if not _OF_JUDGED & ~after.delivers:
         return False
     return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)
+
+
+def event_by_event(parsed: Record) -> bool:
+    """Whether a parser is known to hand on each event as it came: its hook says whose it is, and knows that parser.
+
+    Of one that somebody watches it is a promise at best, which only the digests of all content can hold it to.
+    """
+    return bool(parsed.delivers) and parsed.told(CLIENT) is not None
 
 
 def not_understood(record: Record) -> tuple[int, int]:
