@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2s
 from random import Random
 
 from streamwitness import rows
@@ -27,6 +28,7 @@ from streamwitness.sums import P, mix, power
 STREAM = "5" * 32
 EXCHANGE = "e" * 16
 CONTENT_BYTES = 3
+_KINDS = (("text", TEXT), ("reasoning", REASONING))
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ class How:
     attempt: int = 0
     level: str = "digests"
     role: str | None = "any"
-    slots: tuple[str, ...] = ()
+    slots: tuple[str, ...] | None = None
+    """What the closing block tells of each slot; None: as a recorder would."""
     extra: tuple[tuple[str, object], ...] = ()
     size: int = 512
 
@@ -136,7 +139,7 @@ class _Maker:
             total_parts=tuple(sum(1 for e in seen if e.parts >> bit & 1) for bit in range(len(PARTS))),
             payload_s=ps, payload_o=po, semantic_s=ss, semantic_o=so,
             complete=self._complete() if final else None, end=how.end if final else None,
-            slot_digests=how.slots if final else (), extra=self._extra(),
+            slot_digests=self._slots() if final else (), extra=self._extra(),
             start_ns=1000 + index, end_ns=2000 + index, role=how.role,
         )  # fmt: skip
 
@@ -175,6 +178,19 @@ class _Maker:
             "judged": sum(e.judged for e in seen),
             "gaps": self.gaps,
         }
+
+    def _slots(self) -> tuple[str, ...]:
+        """What is told of each slot: all that was said of one kind, in order. At `applied` only what is shown."""
+        if self.how.slots is not None:
+            return self.how.slots
+        if self.how.level != "digests" or self.how.point == "applied":
+            return ()
+        said = {kind: [e.text for e in self.events if e.content and e.parts & part] for kind, part in _KINDS}
+        return tuple(
+            f"0/{kind}/0 {blake2s(repr(texts).encode(), digest_size=4).hexdigest()} {CONTENT_BYTES * len(texts)}"
+            for kind, texts in said.items()
+            if texts
+        )
 
     def _complete(self) -> bool | None:
         if self.how.point == "applied":

@@ -23,7 +23,7 @@ LIMIT = [Event(FINISHED + 1, FINISH), Event(parts=TERMINAL)]
 """A finish in another word than the upstream's, and the terminator."""
 
 
-def declared(*kinds: str, end: str = "eof", slots: tuple[str, ...] = (), complete: bool | None = None) -> How:
+def declared(*kinds: str, end: str = "eof", slots: tuple[str, ...] | None = None, complete: bool | None = None) -> How:
     """Gateway out, with these declarations in its closing block."""
     return How("egress", end, complete, legs=(LEG,), slots=slots, extra=((EDITED, list(kinds)),))
 

@@ -28,6 +28,8 @@ from streamwitness_analyzer.judge.testimony.records import Record, collect
 ANSWER = answer(range(1, 13))
 LOST = [*ANSWER[:5], *ANSWER[6:]]
 ADDED = [*ANSWER[:5], Event(900), *ANSWER[5:]]
+OTHER_CUT = [*ANSWER[:5], Event(900), Event(901), *ANSWER[7:]]
+"""As many events, of which two are others: their content may be the same."""
 
 
 def record(how: How, events: Sequence[Event]) -> Record:
@@ -42,10 +44,12 @@ def crossing(
     told: tuple[tuple[str, object], ...] = (),
     ends: tuple[str, str] = ("eof", "eof"),
     level: str = "digests",
+    slots: tuple[str, ...] | None = None,
 ) -> Crossing:
     """A gateway that read an answer and sent these events; `told` at both points."""
-    leg = record(How("ingress", leg=0, end=ends[0], extra=told, level=level), read)
-    return Crossing(leg, record(How("egress", legs=(LEG,), end=ends[1], extra=told, level=level), sent), only=True)
+    leg = record(How("ingress", leg=0, end=ends[0], extra=told, level=level, slots=slots), read)
+    out = How("egress", legs=(LEG,), end=ends[1], extra=told, level=level, slots=slots)
+    return Crossing(leg, record(out, sent), only=True)
 
 
 def first(one: Crossing) -> str:
@@ -63,7 +67,11 @@ def test_what_nothing_excuses_is_a_fault_as_it_stands() -> None:
     ("one", "rule", "status"),
     [
         (crossing(ANSWER, level="rows"), "without_digests", "unproven"),
-        (crossing(ANSWER), "no_difference", "intact"),
+        (crossing(ANSWER), "same_content", "intact"),
+        (crossing(ANSWER, slots=()), "no_difference", "intact"),
+        (crossing(OTHER_CUT, slots=()), "without_slots", "unproven"),
+        (crossing(LOST, slots=()), "", "faulty"),
+        (crossing(ADDED, slots=()), "", "faulty"),
         (crossing(ANSWER[:6], ends=("cancelled", "shutdown")), "ended_in_passing", "unproven"),
         (crossing(answer(range(500, 512))), "of_something_else", "unproven"),
         (crossing([*ANSWER[:5], Event(0, TEXT | MALFORMED, result="malformed"), *ANSWER[6:]]), "", "faulty"),

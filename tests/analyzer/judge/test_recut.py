@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import FINISHED, LEG, Event, How, answer
-from streamwitness.semconv import FINISH, TERMINAL
+from streamwitness.semconv import FINISH, SNAPSHOT, TERMINAL, TEXT, TOOL_ARGS
 from streamwitness_analyzer.judge.gateway.crossing import Crossing
 from streamwitness_analyzer.judge.gateway.excuses import judge_leg
 from streamwitness_analyzer.judge.gateway.recut import (
@@ -74,8 +74,9 @@ def test_which_choice_ended_for_which_reason_is_not_told_by_the_content() -> Non
 def test_without_a_digest_of_the_whole_another_cut_proves_nothing() -> None:
     """What seems lost may stand in an event that joins it to another."""
     for slots in ((), ()), (ALL, ()), ((), ALL):
-        assert altered(crossing(REPLACED, slots)).hop.reason == NO_DIGEST
-    assert altered(crossing(JOINED, ((), ()))).hop.status == "faulty"  # it is of another size
+        for sent in (REPLACED, JOINED):  # halves of a character are of another size than the whole of it
+            assert altered(crossing(sent, slots)).hop.reason == NO_DIGEST
+        assert judge_leg(crossing(REPLACED, slots)).hop.reason == NO_DIGEST
 
 
 @pytest.mark.parametrize(
@@ -121,3 +122,24 @@ def test_where_rows_are_lost_nobody_knows_which_of_two_finishes_is_left(lost: bo
     made = same_content(Crossing(one.leg, egress, only=True))
     assert made is not None
     assert made.hop.status == status
+
+
+class _Longer(Event):
+    """An event that says more than the others."""
+
+    @property
+    def content(self) -> int:
+        return 7
+
+
+def test_without_a_digest_of_the_whole_one_event_of_another_size_is_altered() -> None:
+    """All others being equal, it says something else; where it is as long, or a call, it may say the same."""
+
+    def made(event: Event, read: Sequence[Event] = ANSWER) -> list[str]:
+        sent = [*read[:5], event, *read[6:]]
+        return [change.kind for change in judge_leg(crossing(sent, ((), ()), read=read)).hop.changes]
+
+    anew = [replace(event, payload=7_000 + i) for i, event in enumerate(ANSWER)]
+    calls = [replace(event, parts=TOOL_ARGS) if event.parts == TEXT else event for event in ANSWER]
+    assert made(_Longer(900)) == ["altered"]
+    assert [made(Event(900)), made(_Longer(900, TOOL_ARGS), calls), made(_Longer(900, SNAPSHOT), anew)] == [[], [], []]

@@ -69,7 +69,7 @@ def test_a_terminator_that_the_format_requires_is_not_invented() -> None:
 def test_an_invented_finish() -> None:
     """Hiding that the upstream broke off is an invention, and the stream is not called completed."""
     verdict = gateway(ANSWER[:9], [*ANSWER[:9], Event(FINISHED, FINISH), Event(parts=TERMINAL)])
-    assert ("fabricated", ["gateway"], 1, (9, 9)) in told(verdict)
+    assert told(verdict) == [("fabricated", ["gateway"], 1, (10, 10))]  # the terminator, which tells of the finish, too
     assert verdict["ending"]["class"] == "upstream_truncated"
 
 

@@ -29,7 +29,7 @@ from .envelope import (
     proper,
 )
 from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
-from .recut import CHANGED_TURNS, IN_PASSING, cut_otherwise, same_content
+from .recut import CHANGED_TURNS, IN_PASSING, cut_otherwise, same_content, without_slots
 from .rewritten import excuse
 
 Rule = Callable[[Crossing], Made | None]
@@ -183,6 +183,7 @@ RULES: Final[tuple[Rule, ...]] = (
     written_otherwise,
     only_envelope,
     in_other_turns,
+    without_slots,
     filtered,
     rewritten,
     merged,

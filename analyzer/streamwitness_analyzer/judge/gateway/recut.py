@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from streamwitness.semconv import FINISH
-from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof
+from streamwitness.semconv import FINISH, PATCH, SNAPSHOT, TOOL_ARGS, TOOL_START
+from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, SURPLUS, Change, Hop, Proof
 from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
@@ -29,6 +29,8 @@ from .envelope import chose_to_stop, lost_finish, made_up_finish, not_to_the_end
 
 _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 """Kinds that may rest on counts alone."""
+_WRITTEN_ANEW: Final = TOOL_START | TOOL_ARGS | SNAPSHOT | PATCH
+"""Parts whose content may be written otherwise, and say the same."""
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
 IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 _EARLY: Final = "the gateway may have sent its terminator before other events"
@@ -155,6 +157,41 @@ def _finished_too_early(crossing: Crossing) -> bool:
     return goes_on_behind_finish(crossing.egress) and not goes_on_behind_finish(crossing.leg)
 
 
+def without_slots(crossing: Crossing) -> Made | None:
+    """No digest of all content is held, so what came in other events may be the same; marks may still tell.
+
+    Only what is gone, or came more, and nothing beside it, is no other cut; nor is what came as it was written.
+    """
+    changes = proper(crossing)
+    kinds = {change.kind for change in changes}
+    plain = kinds <= LOSSES or kinds <= SURPLUS or _of_another_size(changes, crossing)
+    return None if plain or _all_told(crossing) or crossing.verbatim.whole else altered(crossing)
+
+
+def _all_told(crossing: Crossing) -> bool:
+    """Whether both points told a digest of all that was said."""
+    return all_slots(crossing.leg) and all_slots(crossing.egress)
+
+
+def _of_another_size(changes: Sequence[Change], crossing: Crossing) -> bool:
+    """Whether one event alone differs, and is longer or shorter: all others being equal, it says something else."""
+    if len(changes) != 1 or (changes[0].kind, changes[0].count) != ("altered", 1):
+        return False
+    if changes[0].span[0] not in crossing.before.positions:
+        return False
+    place = crossing.before.positions.index(changes[0].span[0])
+    had, has = (_told_at(view, place, crossing) for view in (crossing.before, crossing.after))
+    return None not in (had, has) and had != has
+
+
+def _told_at(view: View, place: int, crossing: Crossing) -> int | None:
+    """Content bytes of what stands at this place; None where that is not known, or may be written otherwise."""
+    value, position = (view.values[place], view.positions[place]) if place < view.n else (None, None)
+    if value is None or position is None or parts_of(view.record).get(position, 0) & _WRITTEN_ANEW:
+        return None
+    return crossing.content_of(value)
+
+
 def cut_otherwise(crossing: Crossing) -> Made | None:
     """Content that differs, in other events: `altered`, with the first bytes where marks tell them, never a count."""
     return altered(crossing) if _is_recut(proper(crossing), crossing) else None
@@ -164,9 +201,7 @@ def altered(crossing: Crossing) -> Made:
     """Of an answer that is cut otherwise only its content as a whole can tell whether it differs."""
     changes, leg = proper(crossing), crossing.leg
     marked = first_difference(leg, crossing.egress)
-    sizes = {record.total("content") for record in (leg, crossing.egress)}
-    told = bool(slots_of(leg) and slots_of(crossing.egress)) or len(sizes) > 1
-    if marked is None and not (crossing.peer and all_slots(leg) and told):
+    if marked is None and not (crossing.peer and _all_told(crossing)):
         return Made(unproven(NO_DIGEST))
     spans = [c.span for c in changes if c.side == "before"] or [(0, max(0, leg.events - 1))]
     span = (min(low for low, _ in spans), max(high for _, high in spans))

@@ -38,11 +38,13 @@ _BESIDE: Final = FINISH | ROLE | USAGE | OTHER
 def excuse(crossing: Crossing) -> str:
     """Why the changes may be none of what is said; "" where they are."""
     leg, egress = crossing.leg, crossing.egress
-    if any(kind_of_slot(slot).startswith("snapshot") for slot in slots_of(leg)):
+    if _repeats(leg):
         return REPEATED if not crossing.verbatim.whole or _same_end(leg, egress) else ""
     if not (leg.part("tool_start") or egress.part("tool_start")):
         return ""
     rewritten = _writes_calls(crossing)
+    if rewritten and not (slots_of(leg) and slots_of(egress)):
+        return CALLS  # which of what is told differs is not known
     if not (crossing.peer and all_slots(leg) and all_slots(egress)):
         return CALLS if rewritten and all(_only_calls(change, leg, egress) for change in crossing.hop.changes) else ""
     different = _different(leg, egress)
@@ -51,6 +53,13 @@ def excuse(crossing: Crossing) -> str:
     hollow = _hollow(leg) | _hollow(egress)
     filled = all(abs(had - has) == _HOLLOW and min(had, has) in hollow for had, has in different.values())
     return CALLS if rewritten or filled else ""
+
+
+def _repeats(leg: Record) -> bool:
+    """Whether texts come whole again; of a format with pieces that are, too, only the slots tell."""
+    slots = slots_of(leg)
+    told = any(kind_of_slot(slot).startswith("snapshot") for slot in slots)
+    return told or (not slots and bool(leg.part("snapshot")))
 
 
 def _writes_calls(crossing: Crossing) -> bool:

@@ -237,8 +237,12 @@ def is_count(text: str) -> bool:
 
 
 def all_slots(record: Record) -> bool:
-    """Whether each of its slots has a digest: further ones than the first 16 have none."""
-    return record.closing is not None and len(record.closing.slot_digests) < MAX_SLOTS
+    """Whether each of its slots has a digest: further ones than the first 16 have none.
+
+    Nor has any whose list did not come: content in no slot at all is not told, which is not none.
+    """
+    told = record.closing.slot_digests if record.closing is not None else ()
+    return record.closing is not None and len(told) < MAX_SLOTS and bool(told or not record.total("content"))
 
 
 def first_difference(leg: Record, egress: Record) -> tuple[int, int] | None:
