@@ -93,7 +93,7 @@ def _displaced_before(path: Path) -> bool:
 
 def _sole(path: Path) -> Sequence[Path]:
     """The gateways behind this one, where one response only is what it read."""
-    return behind(path, path.earlier) if path.exchange.at("ingress") == [path.upstream.leg] else ()
+    return behind(path, path.earlier) if path.exchange.legs == [path.upstream.leg] else ()
 
 
 def _gave_in_order(path: Path, inner: Path) -> bool:

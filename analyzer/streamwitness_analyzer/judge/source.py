@@ -94,7 +94,7 @@ def first_reader(path: Path) -> Record | None:
     """
     if path.exchange.attempt:
         return None
-    if path.exchange.at("ingress"):
+    if path.exchange.legs:
         return path.upstream.leg if _feeds(path) else None
     return path.record("egress") or path.record("wire")
 
@@ -104,7 +104,7 @@ def _feeds(path: Path) -> bool:
     leg, hop, egress = path.upstream.leg, path.upstream.hop, path.record("egress")
     if leg is None or hop is None or hop.status != "unproven":
         return hop is not None
-    sole = egress is not None and egress.closing is not None and egress.closing.legs == (leg.recorder,)
+    sole = path.exchange.listed(egress) == {leg.recorder}
     return sole and egress is not None and related(View(leg, "semantic"), View(egress, "semantic"))
 
 

@@ -103,7 +103,7 @@ def _earlier_is_lost(path: Path, every: Sequence[Path]) -> bool:
 def _continues(path: Path, every: Sequence[Path]) -> bool:
     """Whether this exchange and those before it are together what the upstream brought, as far as it was due."""
     chained = chain(path, every)
-    legs = [p.upstream.leg for p in chained if p.upstream.leg is not None]
+    legs = [p.upstream.leg for p in chained if p.upstream.leg is not None and not p.upstream.leg.refused]
     if not legs and not any("ingress" in p.exchange.expected for p in chained):
         return True  # nothing was ever to be seen upstream
     parts = [p.record("egress") for p in chained]
@@ -163,7 +163,7 @@ def cut_upstream(path: Path, every: Sequence[Path]) -> bool:
     """Whether the rest of an answer is that of one whose upstream was never complete."""
     if not path.exchange.attempt:
         return False
-    legs = [leg for p in chain(path, every) for leg in p.exchange.at("ingress") if leg.closing is not None]
+    legs = [leg for p in chain(path, every) for leg in p.exchange.legs if leg.closing is not None]
     return bool(legs) and not any(leg.complete for leg in legs)
 
 

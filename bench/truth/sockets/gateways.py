@@ -31,7 +31,7 @@ _CHUNK: Final = 61
 ON_BREAK: Final = {"reprint": "end", "translate": "error"}
 """What a gateway does when its upstream breaks: ends the body, sends an error; all others raise."""
 
-_AS_IT_CAME: Final = frozenset(("pass", "failover", "read_on"))
+_AS_IT_CAME: Final = frozenset(("pass", "failover", "asks_again", "read_on"))
 """Gateways that hand on pieces without looking at them, unless they are broken."""
 
 
@@ -87,7 +87,7 @@ class Gateway:
 
     async def _body(self, notes: Notebook) -> AsyncIterator[bytes]:
         """The body, event by event or as it came."""
-        if notes.scenario.gateway == "failover":
+        if notes.scenario.gateway in ("failover", "asks_again"):
             await self._try_first(notes)
         if notes.scenario.declares:
             edited(notes.scenario.declares)  # type: ignore[arg-type]
@@ -133,13 +133,13 @@ class Gateway:
                 yield piece
 
     async def _try_first(self, notes: Notebook) -> None:
-        """The first upstream breaks before anything was handed on."""
+        """The first upstream breaks before anything was handed on, or refuses."""
         try:
             async for _ in self._pieces(notes, "~first"):
                 pass
         except httpx.TransportError:
             return
-        raise RuntimeError("the first upstream was to break")
+        raise RuntimeError("the first upstream was to fail")
 
     async def _read_on(self, notes: Notebook) -> AsyncIterator[bytes]:
         """Read the upstream in a task that nobody stops, whatever becomes of the client."""

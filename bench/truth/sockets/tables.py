@@ -10,7 +10,7 @@ from .faults import TABLE, Fault
 from .scenario import TRANSLATED, WRITERS
 
 PROVIDERS: Final = tuple(WRITERS)
-GATEWAYS: Final = ("pass", "reprint", "translate", "buffer", "chunked", "failover")
+GATEWAYS: Final = ("pass", "reprint", "translate", "buffer", "chunked", "failover", "asks_again")
 
 ANSWERS: Final[dict[str, tuple[str, ...]]] = {
     "": (

@@ -68,8 +68,6 @@ def expected(notes: Notebook) -> frozenset[Point]:
     """The points that are to testify."""
     scenario = notes.scenario
     points = frozenset(_SETUPS[scenario.setup])
-    if "source.reject" in notes.ends:
-        points -= {"ingress"}  # of what is no success no record is made
     reports = scenario.client != "genai" and scenario.setup not in _UNHEARD
     return points | {"applied"} if reports else points
 
@@ -88,7 +86,7 @@ def ended(notes: Notebook) -> Ended:
 def _seen(notes: Notebook) -> bool:
     """Whether those who testify have seen how it ended, and that it was this answer."""
     scenario = notes.scenario
-    if "source.reject" in notes.ends or (scenario.setup != "both" and scenario.faults):
+    if scenario.setup != "both" and scenario.faults:
         return False
     before, after = (tuple(side.get("gateway", ())) for side in (notes.before, notes.after))
     passage = Passage("gateway", before, after)

@@ -44,7 +44,9 @@ class Script:
         """eof, break (no last chunk), reset, timeout, silent and mute (nothing more comes), reject (no success)."""
         whole = events(scenario.provider, scenario.answer)
         fault = scenario.fault("source")
-        if first:
+        if first and scenario.gateway == "asks_again":
+            self.events, self.end = [], "reject"
+        elif first:
             self.events, self.end = _attempt(scenario.provider), "break"
         else:
             self.events = list(whole) if fault is None else self._broken(whole, fault)

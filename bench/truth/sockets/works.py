@@ -74,7 +74,15 @@ class Translate:
         return list(self._pen.write(Act("terminal"))) if lacks else []
 
 
-WORKS: Final = {"pass": Pass, "reprint": Reprint, "buffer": Pass, "chunked": Pass, "failover": Pass, "read_on": Pass}
+WORKS: Final = {
+    "pass": Pass,
+    "reprint": Reprint,
+    "buffer": Pass,
+    "chunked": Pass,
+    "failover": Pass,
+    "asks_again": Pass,
+    "read_on": Pass,
+}
 """Gateway → its work; `translate` is made for its formats."""
 
 

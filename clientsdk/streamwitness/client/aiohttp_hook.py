@@ -32,6 +32,8 @@ from .views import RequestView, ResponseView, Url, tie
 LIBRARIES: Final = ("aiohttp",)
 
 _CLASS: Final = "ClientSession"
+_ERROR: Final = 400
+"""The first status that `raise_for_status` raises for."""
 _VERBS: Final = ("request", "get", "options", "head", "post", "put", "patch", "delete")
 """Every request begins with one of these."""
 
@@ -60,6 +62,7 @@ def install(
     config.on_request_start.append(signals.starting)
     config.on_request_redirect.append(signals.redirected)
     config.on_request_end.append(signals.answered)
+    config.on_request_exception.append(signals.raised)
     config.freeze()
     client.trace_configs.append(config)
 
@@ -108,6 +111,9 @@ class _Signals:
     async def answered(self, session: Any, context: SimpleNamespace, params: Any) -> None:
         safely("client.on_response", lambda: self._attach(session, context, params.response))
 
+    async def raised(self, _session: Any, context: SimpleNamespace, params: Any) -> None:
+        safely("client.on_response", lambda: self._refused(context, params.exception))
+
     def _begin(self, session: Any, context: SimpleNamespace, url: Any, headers: Any) -> None:
         if session is not self._session():
             return  # sessions made with one list of trace configs share it, and so ours
@@ -122,6 +128,12 @@ class _Signals:
         answer = params.response
         location = answer.headers.get("location") or answer.headers.get("uri") or ""
         self._begin(session, context, answer.url.join(type(answer.url)(location)), params.headers)
+
+    def _refused(self, context: SimpleNamespace, error: Any) -> None:
+        """With `raise_for_status` an error status is an exception, and no response is ever shown."""
+        request, status = getattr(context, "streamwitness", None), getattr(error, "status", None)
+        if request is not None and isinstance(status, int) and status >= _ERROR:
+            self._on_response(ResponseView(request, status, error.headers.copy() if error.headers else {}))
 
     def _attach(self, session: Any, context: SimpleNamespace, response: Any) -> None:
         request = getattr(context, "streamwitness", None)

@@ -21,7 +21,7 @@ from streamwitness.ledger import Said, Shared
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
-from streamwitness.semconv import EDITED, EDITS, Edit, Level, Point, Stamp
+from streamwitness.semconv import EDITED, EDITS, ERROR_TYPE, SERVER_ADDRESS, STATUS_CODE, Edit, Level, Point, Stamp
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MAX_LEGS: Final = 64
 """Legs recorded of one exchange; of all further ones the record says only that there was something unseen."""
 
+MAX_REFUSALS: Final = 8
+"""Refusals recorded of one exchange: a gateway may ask an upstream that is over its limit again and again."""
+
 _CLIENT_POINTS: Final[tuple[Point, ...]] = ("wire", "parsed")
 """What a client hook may announce; `applied` joins by the client's own closing block."""
 
@@ -40,6 +43,20 @@ _WAITING: Final = 32
 
 IN_SCOPE: Final = "streamwitness.gateway"
 """Key, in the scope of a request that has a StreamWitness around it, of its exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An upstream's error status in place of an answer; of its body nothing is known."""
+
+    status: int
+    host: str
+    client: str
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the closing block of its leg says, in the words of OpenTelemetry."""
+        return {STATUS_CODE: self.status, SERVER_ADDRESS: self.host, ERROR_TYPE: str(self.status)}
 
 
 class Answering(Protocol):
@@ -57,6 +74,9 @@ class Answering(Protocol):
 
     def unseen_leg(self) -> None:
         """An upstream answered in a form that cannot be observed, and its answer may be in ours."""
+
+    def refused(self, refusal: Refusal) -> None:
+        """An upstream answered with an error status."""
 
     def reading(self, tap: Tap) -> None:
         """A leg's body is read through this tap."""
@@ -115,8 +135,8 @@ class GatewayExchange:
     """
 
     __slots__ = (
-        "_edits", "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_shared", "_witness",
-        "backlog", "ended", "last_read", "runtime",
+        "_edits", "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_refusals", "_refused",
+        "_shared", "_witness", "backlog", "ended", "last_read", "runtime",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, header: RequestHeader | None, identity: Identity | None = None) -> None:
@@ -131,6 +151,9 @@ class GatewayExchange:
         self._egress: BodyObserver | None = None
         self._legs: list[BodyObserver] = []
         self._leg_ids: list[str] = []
+        self._refusals: list[tuple[int, Refusal]] = []
+        """Those of which there is no record yet, each with the number of its leg."""
+        self._refused = 0
         self._edits: set[Edit] = set()
         self.backlog = Backlog(_WAITING)
         """What was read of legs and sent of the answer, in this order, and not looked at yet."""
@@ -184,6 +207,7 @@ class GatewayExchange:
                 self._expect(point)
             if self._leg_ids:
                 observer.recorder.expect("ingress")
+            self._tell_refusals()
             return observer
 
     def leg(self, path: str, content_type: str, client: str | None = None) -> BodyObserver | None:
@@ -240,6 +264,21 @@ class GatewayExchange:
             if not self.ended and self.identity.sampled and len(self._leg_ids) <= MAX_LEGS:
                 self._add_leg(new_id())
 
+    def refused(self, refusal: Refusal) -> None:
+        """An upstream answered with an error status: a leg that is over, without an event.
+
+        It is recorded once there is a stream: a gateway that refuses in its turn begins none.
+        """
+        with self._lock:
+            number = len(self._leg_ids)
+            if self.ended or number >= MAX_LEGS or self._refused == MAX_REFUSALS:
+                return
+            self._refused += 1
+            self._add_leg(new_id())
+            self._refusals.append((number, refusal))
+            if self._egress is not None:
+                self._tell_refusals()
+
     def reading(self, tap: Tap) -> None:
         """A leg's body is read through this tap.
 
@@ -258,6 +297,13 @@ class GatewayExchange:
         self._leg_ids.append(recorder)
         if self._egress is not None:
             self._egress.recorder.expect("ingress")
+
+    def _tell_refusals(self) -> None:
+        refusals, self._refusals = self._refusals, []
+        for number, refusal in refusals:
+            witness = self._witnessed()
+            recorder = witness.recorder("ingress", leg=number, client=refusal.client, id=self._leg_ids[number])
+            recorder.close(witness.clock(), "eof", extra=refusal.told)
 
     def _witnessed(self) -> Witness:
         if self._witness is None:

@@ -29,7 +29,7 @@ from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
 from . import token as tokens
-from .context import MAX_LEGS, GatewayExchange, LinkedLeg, answering, bound
+from .context import MAX_LEGS, MAX_REFUSALS, GatewayExchange, LinkedLeg, Refusal, answering, bound
 
 if TYPE_CHECKING:
     from streamwitness.client.tap import Tap
@@ -123,6 +123,12 @@ class LinkedExchange:
         with self._lock:
             if not self.ended and len(self._more) <= MAX_LEGS:
                 self._more.append(new_id())
+
+    def refused(self, refusal: Refusal) -> None:
+        """An upstream answered with an error status: a leg that is over, without an event."""
+        with self._lock:
+            if len(self._more) < MAX_REFUSALS and (observer := self.leg("", "", refusal.client)) is not None:
+                observer.close("eof", extra=refusal.told)
 
     def reading(self, tap: Tap) -> None:
         """Nothing is sent here whose order beside what is read would matter."""

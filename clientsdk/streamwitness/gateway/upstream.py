@@ -3,9 +3,10 @@
     client = upstream(httpx.AsyncClient(base_url="https://api.openai.com"))
     client = upstream(anthropic.AsyncAnthropic())
 
-A leg is a successful response of a stream type to a request made while an answer is given (under `StreamWitness`).
-Everything else passes: requests outside of an answer, errors, a connection that never came about, JSON side calls.
-Only a completion that the provider gave as a whole is noted as unseen, for its text may be in the answer.
+A leg is a successful response of a stream type to a request made while an answer is given (under `StreamWitness`). So
+is the error status with which an upstream refuses a completion, without anything of its body. Everything else passes:
+requests outside of an answer, a connection that never came about, JSON side calls. Only a completion that the provider
+gave as a whole is noted as unseen, for its text may be in the answer.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from weakref import WeakSet
 from streamwitness.framing import media_type
 from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
-from streamwitness.providers import detect
-from streamwitness.selection import is_gateway, is_stream
+from streamwitness.providers import KNOWN, detect
+from streamwitness.selection import is_gateway, is_stream, profile_named
 from streamwitness.semconv import HEADER, UPSTREAM_EXCHANGE
 
-from .context import Answering, current
+from .context import Answering, Refusal, current
 from .hops import inner
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 Client = TypeVar("Client")
 
 _WHOLE: Final = "application/json"
+_ERROR: Final = 400
+"""The first status with which a server says no."""
+_COMPLETIONS: Final = tuple(end for known in KNOWN.values() for end in known.paths if end)
+"""How the paths end at which a provider is asked for an answer."""
 _hooked: WeakSet[Any] = WeakSet()
 
 
@@ -104,7 +109,10 @@ def _leg(exchange: Answering, response: Any, library: str) -> BodyObserver | Non
     path = response.request.url.path
     if is_stream(response.status_code, path, content_type):
         return exchange.leg(path, content_type, library)
-    if response.is_success and _may_be_answer(path, content_type):
+    if response.status_code >= _ERROR:
+        if path.rstrip("/").endswith(_COMPLETIONS) or profile_named(path, exchange.runtime.settings.profiles):
+            exchange.refused(Refusal(response.status_code, response.request.url.host, library))
+    elif response.is_success and _may_be_answer(path, content_type):
         exchange.unseen_leg()
     return None
 

@@ -95,6 +95,12 @@ MADE_UP: Final = replace(usual("egress"), complete=True)
 """A gateway whose patience with its upstream was over, and which ended the answer as if that had been all."""
 LIMITED: Final = replace(usual("egress"), extra=((FINISH_REASONS_ATTRIBUTE, ("length",)),))
 """A gateway with a limit of its own."""
+REFUSED: Final = replace(usual("ingress"), complete=False, extra=((STATUS_CODE, 503),))
+CRASHED: Final = {
+    "egress": replace(usual("egress"), end="raised"),
+    "wire": replace(usual("wire"), end="protocol_error"),
+}
+"""A gateway that raised before it had sent anything."""
 BLIND: Final = replace(usual("egress"), extra=((OBSERVER_FAULT, "ValueError"),))
 """A gateway whose observer had seen the whole answer before it failed."""
 STALLED: Final = (
@@ -123,6 +129,7 @@ def test_every_row_is_met_by_records() -> None:
             decided(path(PART, WHOLE[:4] + WHOLE[-2:], client and WHOLE[:4] + WHOLE[-2:], **let_go), settled=True)
         )
     met |= set(decided(path(WHOLE, WHOLE, FAILED, egress=BLIND, wire=usual("wire")), settled=True))
+    met |= set(decided(path([], [], [], ingress=REFUSED, **CRASHED), settled=True))
     met |= {row for points in STALLED for row in decided(stream(*points), settled=True)}
     assert [row for row in ROWS if row not in met] == []
 

@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from streamwitness.blocks import Block
 from streamwitness.gateway import StreamWitness, upstream
+from streamwitness.gateway.context import MAX_LEGS, MAX_REFUSALS
 from streamwitness.headers import format_request, parse_request
 from streamwitness.semconv import MISSING, POINTS
 from streamwitness.testing import MemorySink, recording
@@ -181,14 +182,86 @@ def test_a_second_upstream_is_a_second_leg(sink: MemorySink, provider: Server, f
     assert set(answer.columns()["leg"]) == {1}
 
 
-def test_only_streams_are_legs(sink: MemorySink, provider: Server) -> None:
-    """A connection that never came about, and an error, leave no leg: the answer lists only what gave events."""
+def test_only_streams_and_refusals_are_legs(sink: MemorySink, provider: Server) -> None:
+    """A connection that never came about, and the refusal of what is no completion, leave no leg."""
     client = upstream(httpx.AsyncClient())
-    urls = ("http://127.0.0.1:9/", f"{provider.url}/refuse{PATH}", f"{provider.url}/whole{PATH}")
+    urls = ("http://127.0.0.1:9/", f"{provider.url}/refuse/v1/moderations", f"{provider.url}/whole{PATH}")
     with gateway(forward(client, *urls), client) as url, httpx.Client() as user:
         assert b"[DONE]" in user.post(url, json={}).content
         until(lambda: finals(sink, "egress"))
     assert sink.closing("egress").legs == (sink.closing("ingress").recorder,)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["asked before it answers", "within its answer"])
+def test_a_refusal_is_a_leg_without_an_event(sink: MemorySink, provider: Server, begun: bool) -> None:
+    """Its record has the status, and neither bytes nor text of the body, which the gateway reads as it came."""
+    client = upstream(httpx.AsyncClient())
+    given = []
+
+    async def body() -> AsyncIterator[bytes]:
+        if begun:
+            given.append((await client.post(f"{provider.url}/refuse{PATH}", json={})).content)
+        async with client.stream("POST", f"{provider.url}/whole{PATH}", json={}) as response:
+            async for piece in response.aiter_raw():
+                yield piece
+
+    async def handler(_: Request) -> StreamingResponse:
+        if not begun:
+            given.append((await client.post(f"{provider.url}/refuse{PATH}", json={})).content)
+        return streamed(body())
+
+    with gateway(handler, client) as url, httpx.Client() as user:
+        assert b"[DONE]" in user.post(url, json={}).content
+        until(lambda: finals(sink, "egress") and len(finals(sink, "ingress")) == 2)
+    refused, leg = finals(sink, "ingress")
+    answer = sink.closing("egress")
+    assert given == [b"slow down"]
+    assert answer.legs == (refused.recorder, leg.recorder)
+    assert (refused.leg, refused.end, refused.totals["events"], refused.totals["bytes"]) == (0, "eof", 0, 0)
+    assert refused.extra["http.response.status_code"] == 429
+    assert refused.extra["error.type"] == "429"
+    assert points(refused) == ["ingress", "egress"]
+    assert (leg.leg, leg.semantic_o) == (1, answer.semantic_o)
+    assert "slow down" not in repr(sink.blocks)
+
+
+def test_refusals_without_a_stream_are_nothing(sink: MemorySink, provider: Server) -> None:
+    """A gateway that refuses in its turn begins no stream, and so leaves no record."""
+    client = upstream(httpx.AsyncClient())
+
+    async def handler(_: Request) -> Response:
+        answer = await client.post(f"{provider.url}/refuse{PATH}", json={})
+        return Response(answer.content, answer.status_code)
+
+    with gateway(handler, client) as url, httpx.Client() as user:
+        assert user.post(url, json={}).status_code == 429
+    assert sink.blocks == []
+
+
+def test_few_of_many_refusals_are_recorded(sink: MemorySink, provider: Server) -> None:
+    """A gateway that asks again and again loses no room for the response that answers at last."""
+    client = upstream(httpx.AsyncClient())
+    urls = (*[f"{provider.url}/refuse{PATH}"] * (MAX_LEGS + 1), f"{provider.url}/whole{PATH}")
+    with gateway(forward(client, *urls), client) as url, httpx.Client() as user:
+        assert b"[DONE]" in user.post(url, json={}).content
+        until(lambda: finals(sink, "egress") and len(finals(sink, "ingress")) == MAX_REFUSALS + 1)
+    legs, answer = finals(sink, "ingress"), sink.closing("egress")
+    assert answer.legs == tuple(leg.recorder for leg in legs)
+    assert legs[-1].semantic_o == answer.semantic_o
+
+
+def test_a_refusal_by_a_configured_profile_is_a_leg(provider: Server) -> None:
+    """Where a setting says that a path is a completion's, its refusal is one as well."""
+    client = upstream(httpx.AsyncClient())
+    urls = (f"{provider.url}/refuse/ask", f"{provider.url}/whole{PATH}")
+    with (
+        recording(profiles=("*/ask=openai_chat",)) as sink,
+        gateway(forward(client, *urls), client) as url,
+        httpx.Client() as user,
+    ):
+        user.post(url, json={})
+        until(lambda: finals(sink, "egress"))
+    assert len(sink.closing("egress").legs) == 2
 
 
 @pytest.mark.parametrize(("path", "legs"), [(PATH, 1), ("/v1/moderations", 0)])

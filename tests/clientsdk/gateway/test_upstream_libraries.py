@@ -204,7 +204,7 @@ def _busy(connection: Any, _request: bytes) -> None:
 
 @libraries
 def test_a_retry_and_a_fallback_are_legs(name: str) -> None:
-    """An upstream that breaks off and is asked again, one that refuses, and another that answers: two legs."""
+    """An upstream that breaks off and is asked again, one that refuses, and another that answers: three legs."""
     form, end = LIBRARIES[name][2], LIBRARIES[name][4]
     broken: Handler = stream(form.events[:3], end=False, then=hang_up)
     with (
@@ -214,12 +214,13 @@ def test_a_retry_and_a_fallback_are_legs(name: str) -> None:
         gateway(name, first.url, refusing.url, first.url) as url,
     ):
         assert ask(url)
-        until(lambda: finals(sink, "egress") and len(finals(sink, "ingress")) == 2)
+        until(lambda: finals(sink, "egress") and len(finals(sink, "ingress")) == 3)
     legs, answer = finals(sink, "ingress"), sink.closing("egress")
-    assert [leg.leg for leg in legs] == [0, 1]
+    assert [leg.leg for leg in legs] == [0, 1, 2]
     assert answer.legs == tuple(leg.recorder for leg in legs)
     assert (legs[0].end, legs[0].complete) == (end, False)
-    assert legs[1].semantic_o == answer.semantic_o != legs[0].semantic_o
+    assert (legs[1].extra["http.response.status_code"], legs[1].totals["events"]) == (503, 0)
+    assert legs[2].semantic_o == answer.semantic_o != legs[0].semantic_o
 
 
 @pytest.mark.parametrize("configured", [False, True])

@@ -125,9 +125,8 @@ def _behind_gateway_out(path: Path, egress: Record, wire: Record) -> Where | Non
 
 def _only_leg(path: Path, egress: Record) -> tuple[Record | None, Step | None]:
     """The one response that the answer can be made of, read by the same process, and its hop."""
-    legs = path.exchange.at("ingress")
-    listed = egress.closing.legs if egress.closing is not None else ()
-    if len(legs) != 1 or list(listed) != [legs[0].recorder] or legs[0].witness != egress.witness:
+    legs, listed = path.exchange.legs, path.exchange.listed(egress)
+    if len(legs) != 1 or listed != {legs[0].recorder} or legs[0].witness != egress.witness:
         return None, None
     return legs[0], next((step for step in path.steps if step.before is legs[0]), None)
 

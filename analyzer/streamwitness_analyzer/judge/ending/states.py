@@ -67,6 +67,8 @@ def ingress_state(path: Path) -> str:
     egress = egress_state(path)
     own = _upstream(leg)
     state = "error" if own != "rejected" and stopped_at_an_error(path, leg, egress) else own
+    if leg.refused:
+        return state if _came_to_nothing(path, egress) else "none"
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
@@ -78,6 +80,13 @@ def ingress_state(path: Path) -> str:
         (complete and egress == "unfinished" and _finishes_behind_its_end(leg), "unfinished"),
     )
     return next((word for fits, word in lines if fits), state)
+
+
+def _came_to_nothing(path: Path, egress: str) -> bool:
+    """Whether every upstream is known to have refused, and nothing of an answer was sent, whoever's it would be."""
+    sent = path.record("egress")
+    seen = sent is not None and sent.closed and _every_upstream_seen(path)
+    return seen and not path.exchange.legs and egress != "complete" and not (sent and sent.total("content"))
 
 
 def _finishes_behind_its_end(leg: Record) -> bool:

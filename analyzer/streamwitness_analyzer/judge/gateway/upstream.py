@@ -55,16 +55,21 @@ class Upstream:
 
 
 def judge_upstream(exchange: Exchange, egress: Record | None) -> Upstream:
-    """Judge the gateway of one exchange. `hop` is None where no upstream was ever to be seen."""
-    legs = exchange.at("ingress")
-    last = legs[-1] if legs else None
+    """Judge the gateway of one exchange. `hop` is None where no upstream was ever to be seen, or none that answered.
+
+    Of upstreams that refused nothing can be in the answer, so that they stand beside no other.
+    """
+    every, legs = exchange.at("ingress"), exchange.legs
+    last = next(iter((legs or every)[-1:]), None)
     if egress is None:
-        unseen = unproven("no record tells what the gateway sent") if legs else None
+        unseen = unproven("no record tells what the gateway sent") if every else None
         return Upstream(last, unseen, replaced(legs, last))
-    if not legs and "ingress" not in exchange.expected:
+    if not every and "ingress" not in exchange.expected:
         return Upstream(None, None)
-    if reason := _not_held(legs, egress):
+    if reason := _not_held(every, egress):
         return Upstream(last, unproven(reason), replaced(legs, last))
+    if not legs:
+        return Upstream(last, None)  # all refused: what it may have sent is of no upstream that was seen
     if equal := equal_legs(legs, egress):
         return _equal(equal, legs, egress)
     found = _single(Crossing(legs[0], egress, only=True)) if len(legs) == 1 else _several(legs, egress)

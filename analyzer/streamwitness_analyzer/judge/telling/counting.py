@@ -40,13 +40,12 @@ def _counts(path: Path) -> tuple[int | None, int | None]:
 
 def _sent(path: Path, egress: Record | None) -> int | None:
     """Events of the upstream answer: of several responses the one that feeds it, of a continued one all together."""
-    legs, upstream = path.exchange.at("ingress"), path.upstream
+    legs, upstream = path.exchange.legs, path.upstream
     if not legs:
         return egress.events if egress is not None else None
     if upstream.joined:
         return sum(leg.events for leg in legs)
-    listed = egress.closing.legs if egress is not None and egress.closing is not None else ()
-    alone = len(legs) == 1 and {legs[0].recorder}.issuperset(listed)
+    alone = len(legs) == 1 and {legs[0].recorder}.issuperset(path.exchange.listed(egress))
     if upstream.leg is None or upstream.hop is None or upstream.hop.reason in (ANOTHERS, MISREAD):
         return None
     return upstream.leg.events if alone or upstream.hop.status != "unproven" else None

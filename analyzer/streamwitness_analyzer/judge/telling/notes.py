@@ -8,6 +8,7 @@ from typing import Any, Final
 from streamwitness.semconv import (
     LINKED,
     PROVIDER_NAME,
+    STATUS_CODE,
     UPSTREAM_BREAKS,
     UPSTREAM_HOLES,
     UPSTREAM_MISMATCHES,
@@ -21,6 +22,8 @@ from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
 
+_OF_ATTEMPTS: Final = ("superseded", "refused")
+"""Notes that count upstream responses, and no events."""
 _SHORT: Final = frozenset(("length", "content_filter"))
 
 
@@ -42,11 +45,20 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
     superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
     if superseded:
         notes.append(_note("superseded", len(superseded)))
+    notes += _refused(every)
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
     finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
     notes += [_note("other_finish", 1, f"{sent} instead of {read}") for read, sent in finishes.values()]
     return [*notes, *_edited(every)]
+
+
+def _refused(every: Sequence[Path]) -> list[dict[str, Any]]:
+    """Upstreams that gave an error status in place of an answer."""
+    legs = {leg.recorder: leg for path in every for leg in path.exchange.at("ingress")}
+    found = [leg.told(STATUS_CODE) for leg in legs.values() if leg.refused]
+    statuses = dict.fromkeys(map(str, found))
+    return [_note("refused", len(found), ", ".join(statuses))] if found else []
 
 
 def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
@@ -125,6 +137,6 @@ def _count(record: Record | None, key: str) -> int:
 
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
-    counted = words.counted(count, "upstream attempt" if kind == "superseded" else "event")
+    counted = words.counted(count, "upstream attempt" if kind in _OF_ATTEMPTS else "event")
     text = words.NOTES[kind].format(count=counted, detail=detail, it="it" if count == 1 else "them")
     return {"kind": kind, "count": count, "sentence": text}

@@ -10,6 +10,7 @@ from streamwitness.semconv import (
     ERROR_TYPE,
     FINISH_REASONS_ATTRIBUTE,
     POINTS,
+    STATUS_CODE,
     Component,
     Point,
 )
@@ -176,7 +177,7 @@ def _records_missing(main: Path | None) -> bool:
 
 def _no_fault(row: Row, main: Path | None) -> str:
     """Never that the source is innocent: what is lost inside it, nobody sees."""
-    read = main is not None and main.record("ingress") is not None
+    read = main is not None and any(record.point == "ingress" and not record.refused for record in main.records)
     return ": no fault observed below source" if read and not _ended_by(row) else ""
 
 
@@ -187,7 +188,7 @@ def _ended_by(row: Row) -> set[Component]:
 
 def _as_far(main: Path | None) -> str:
     """Between which points, where not the whole way testified."""
-    records = main.records if main else []
+    records = [record for record in main.records if not record.refused] if main else []
     if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
         return ""
     return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
@@ -232,7 +233,7 @@ def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]
     The provider's own beginning is seen by nobody, ever. `asked` is False where a record is awaited that never came:
     that is told by itself.
     """
-    records = main.records if main else []
+    records = [record for record in main.records if not record.refused] if main else []
     if not records or not asked:
         return [] if "source" in blamed else [_inside(["source"])]
     first, last = records[0].point, records[-1].point
@@ -278,6 +279,9 @@ def _of_the_ending(row: Row, main: Path | None) -> dict[str, str]:
         place = after(row, main)
         where = f" as event {place}" if place is not None else ""
         return {"seen": f"{words.label(leg.point)} read an error{where}", "missing": ""}
+    if leg.refused:
+        status = leg.told(STATUS_CODE)
+        return {"seen": f"{words.label(leg.point)} was given status {status}, and no stream", "missing": ""}
     seen = f"{words.label(leg.point)} read {words.events(leg.events)}{_and_then(leg, row)}"
     if row.by == "source":
         return {"seen": seen, "missing": "" if leg.complete else "no finish reason"}

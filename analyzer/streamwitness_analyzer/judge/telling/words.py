@@ -94,7 +94,7 @@ EXPLAINED: Final = {
     "malformed": "{count} {came} that nobody can read; all that {had} could be read.",
     "after_terminal": "{count} {came} behind the end of the answer, where {had} none.",
     "delayed": "{count} that {had} {came} late, and nothing was lost by it: {note}.",
-    "upstream_kept_running": "{had} {count} more after its client had gone; nobody got {it}.",
+    "upstream_kept_running": "{had} {count} more after its client had gone; that client got none of {it}.",
 }
 """Kind → the sentence under it; `had` is what one point testifies, `came` what the other one does (`told_between`).
 
@@ -207,6 +207,7 @@ LEFT_OPEN: Final = {
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost {it}.",
     "superseded": "{count} broke or was given up, and another answered in its place; that accuses nobody.",
+    "refused": "{count} came to nothing: the upstream refused, by status {detail}.",
     "ignored": "{count} left out on purpose by the application.",
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
     "short_by_design": "The answer is short by design: it finished with {detail}.",

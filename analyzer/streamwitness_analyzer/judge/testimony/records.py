@@ -25,6 +25,7 @@ from streamwitness.semconv import (
     ROLE_POINTS,
     ROLES,
     STAMPED,
+    STATUS_CODE,
     Point,
 )
 
@@ -32,6 +33,8 @@ T = TypeVar("T")
 _PLACE: Final = {name: place for place, name in enumerate(PARTS)}
 _BIT: Final = {point: 1 << place for place, point in enumerate(POINTS)}
 """Point → its bit in `expected`."""
+_ERROR_STATUS: Final = 400
+"""The first status with which a server says no."""
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -101,6 +104,12 @@ class Record:
         first = self.told(FIRST_NUMBER)
         return first if isinstance(first, int) else 0
 
+    @property
+    def refused(self) -> bool:
+        """Whether an upstream gave an error status, and no event of an answer."""
+        status = self.told(STATUS_CODE) if self.point == "ingress" and not self.events else None
+        return isinstance(status, int) and status >= _ERROR_STATUS
+
     def total(self, name: str) -> int:
         """A cumulative counter through the last block held."""
         return self.blocks[-1].totals[name] if self.blocks else 0
@@ -137,6 +146,16 @@ class Exchange:
         """The points that should have testified and did not, in path order."""
         left = self.expected - self._at.keys()
         return [point for point in POINTS if point in left] if left else []
+
+    @property
+    def legs(self) -> list[Record]:
+        """Upstream responses that an answer may be made of: not those that refused."""
+        return [record for record in self._at.get("ingress", ()) if not record.refused]
+
+    def listed(self, egress: Record | None) -> frozenset[str]:
+        """The recorders of the legs that an answer lists, without those that are known to have refused."""
+        told = egress.closing.legs if egress is not None and egress.closing is not None else ()
+        return frozenset(told).difference(r.recorder for r in self._at.get("ingress", ()) if r.refused)
 
     def hold(self, record: Record) -> None:
         """Add a record, behind those that are here."""
