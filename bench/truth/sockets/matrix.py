@@ -206,7 +206,8 @@ def _alone(provider: str, fault: Fault) -> Iterator[Scenario]:
             yield Scenario(provider, gateway=gateway, client=client, faults=(fault,))
     for answer in ("pairs", "equal", "tools", "reasoning", "refrain", "error"):
         yield Scenario(provider, answer, faults=(fault,))
-    yield from (Scenario(provider, gateway=gateway, faults=(fault,)) for gateway in ("buffer", "failover", "asks_again"))
+    for gateway in ("buffer", "failover", "asks_again"):
+        yield Scenario(provider, gateway=gateway, faults=(fault,))
     yield from stamped(Scenario(provider, "equal", faults=(fault,)))
 
 
