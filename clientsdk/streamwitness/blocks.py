@@ -175,7 +175,7 @@ class Block:
             leg=read.optional(sc.LEG, int),
             legs=read.strings(sc.LEGS),
             of=read.optional(sc.OF, str),
-            delivers=read.count(sc.DELIVERS, default=sc.ALL_PARTS),
+            delivers=read.count(sc.DELIVERS),
             expected=read.count(sc.EXPECTED),
             max_before=read.integer(sc.BLOCK_MAX_BEFORE, -1),
             max_after=read.integer(sc.BLOCK_MAX_AFTER, -1),

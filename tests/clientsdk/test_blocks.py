@@ -30,6 +30,12 @@ def test_a_summary_has_no_rows():
     assert (summary.summary, summary.rows, summary.row_count) == (True, None, 2)
 
 
+def test_what_a_point_delivers_is_not_declared_where_it_was_cut_off():
+    """Not all of it: then whoever withholds something by design would be held to it."""
+    cut = {key: value for key, value in BLOCK.attributes().items() if key != sc.DELIVERS}
+    assert Block.parse(cut).delivers == 0
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
