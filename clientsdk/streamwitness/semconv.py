@@ -213,6 +213,8 @@ BLOCK_SUMMARY: Final = "stream.block.summary"
 BLOCK_MAX_BEFORE: Final = "stream.block.max_before"
 BLOCK_MAX_AFTER: Final = "stream.block.max_after"
 BLOCK_REGRESSIONS: Final = "stream.block.regressions"
+BLOCK_HAS: Final = "stream.block.has"
+"""Which of the attributes whose absence says something (MARKED) the block was sent with."""
 ROWS: Final = "stream.rows"
 TOTALS: Final = (
     "events",
@@ -263,7 +265,7 @@ FIRST_NUMBER: Final = "stream.first"
 FOREIGN: Final = "stream.foreign"
 """`applied`: events of another stream of the same process that were built into this one; absent: none."""
 EARLIER_RECORD: Final = "stream.earlier_record"
-"""`applied`: another record of it was closed before this one began, and may hold what this one does not; absent: none."""
+"""`applied`: another record was closed before this one began, and may hold what this one does not; absent: none."""
 LINKED: Final = "stream.linked"
 """The stream that this one was to resume, and could not."""
 EDITED: Final = "stream.edited"
@@ -312,3 +314,18 @@ OWN_ATTRIBUTES: Final = frozenset(
     if isinstance(name, str) and name.startswith("stream.") and name != TOTAL_PREFIX
 )  # fmt: skip
 """Every attribute of ours: those above, and one for each counter. Nobody stores others under our prefix."""
+
+MARKED: Final = (
+    ATTEMPT, HOP, LEG, LEGS, OF, DELIVERS, EXPECTED, CLIENT, BLOCK_FINAL, BLOCK_SUMMARY, BLOCK_MAX_BEFORE,
+    BLOCK_MAX_AFTER, BLOCK_REGRESSIONS, *(TOTAL_PREFIX + total for total in TOTALS), TOTAL_PARTS, SLOT_DIGESTS,
+    FOREIGN, FRAMING, MISFRAMED, STAMPED, FIRST_NUMBER, LINKED, EDITED, UPSTREAM_EXCHANGE, UPSTREAM_FIRST,
+    UPSTREAM_LAST, UPSTREAM_HOLES, UPSTREAM_MISMATCHES, UPSTREAM_BREAKS, UPSTREAM_FAULTS, UPSTREAM_NOISE, COMPLETE,
+    END, PENDING_BYTES, PENDING_PARTS, FIRST_EVENT_MS, READ_WAIT_MS, READ_WAIT_AFTER, HOLD_MS, HOLD_AFTER,
+    PROGRESS_GAP_MS, PROGRESS_GAP_AFTER, HOLD_TOTAL_MS, LAST_WAIT_MS, GATHERED, CLOCK_STEP_MS, OBSERVER_FAULT,
+    DROPPED_BLOCKS, PROVIDER_NAME, RESPONSE_ID, FINISH_REASONS_ATTRIBUTE, STATUS_CODE, ERROR_TYPE, USAGE_OUTPUT,
+    EARLIER_RECORD,
+)  # fmt: skip
+"""Attributes whose absence says something (none, 0, not so), by the bits of `stream.block.has`. Only ever appended to.
+
+Without sums, rows, marks or words for people a block only tells less, and nothing else.
+"""

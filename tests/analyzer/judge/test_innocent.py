@@ -232,8 +232,9 @@ def test_a_reducer_is_held_to_one_choice_that_is_told_before_it() -> None:
     handed = handed_on(ANSWER)
     kept = [*used(handed)[:5], *used(handed)[6:]]
     egress = How("egress", slots=("0/text/0 00000000 60",), legs=(LEG,))
-    blocks = path(ANSWER, ANSWER, ANSWER, handed, kept, egress=egress, cuts=lambda _: [12])
-    verdict = judge([b for b in blocks if not b.final or b.point in ("ingress", "egress")], settled=True)
+    applied = How("applied", of="parsed", end="cancelled")
+    blocks = path(ANSWER, ANSWER, ANSWER, handed, kept, egress=egress, applied=applied, cuts=lambda _: [12])
+    verdict = judge([b for b in blocks if not b.final or b.point in ("ingress", "egress", "applied")], settled=True)
     assert findings(verdict) == [("gap_or_late", ["reducer"], "certain")]
 
 

@@ -157,14 +157,44 @@ def test_a_lost_block_owns_what_it_passed() -> None:
     assert told(reduce(applied, cuts=(5, 10, 15), lost=(1,))) == [("gap", ["reducer"], 1, (12, 12))]
 
 
-@pytest.mark.parametrize(("result", "lost"), [("raised", 1), (None, 1), (None, 3)])
-def test_a_count_beside_lost_reports_is_a_bound(result: str | None, lost: int) -> None:
+@pytest.mark.parametrize("result", ["raised", None])
+def test_a_count_beside_lost_reports_is_a_bound(result: str | None) -> None:
     """More may have gone the same way in the block that is lost."""
     applied = [replace(e, result=result or e.result) for e in APPLIED if e.of != 12 or result]
     applied = [e if e.of == 12 else replace(e, result="applied") for e in applied]
-    finding = reduce(applied, cuts=(5, 10, 15), lost=(lost,))["findings"][0]
+    finding = reduce(applied, cuts=(5, 10, 15), lost=(1,))["findings"][0]
     assert (finding["count"], finding["exact"]) == (1, False)
     assert reduce(applied, cuts=(5, 10, 15))["findings"][0]["exact"]
+
+
+@pytest.mark.parametrize(
+    "applied",
+    [
+        [e for e in APPLIED if e.of != 7],
+        [*APPLIED[:7], *APPLIED[6:]],
+        [*APPLIED[:6], APPLIED[7], APPLIED[6], *APPLIED[8:]],
+    ],
+    ids=["one left out", "one twice", "two exchanged"],
+)
+def test_what_only_follows_from_reports_is_unproven_while_a_result_may_be_shown(applied: list[Event]) -> None:
+    """The closing block tells it, and one that is equal to what was given clears all."""
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED)
+    made = How("applied", of="parsed").blocks(applied, (12,))
+    verdict = judge([*blocks, made[0]], settled=True)
+    assert (verdict["findings"], verdict["integrity"]) == ([], "unproven")
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_result_that_could_not_be_compared_leaves_what_was_not_reported_unproven(shown: bool) -> None:
+    """Who stopped by itself has read too little; what it reports as lost is lost all the same."""
+    slots = ("0/text/0 00000001 9",) if shown else ()
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED)
+    applied = [replace(e, result="raised") if e.of == 4 else e for e in APPLIED[:12] if e.of != 7]
+    made = How("applied", of="parsed", end="cancelled", slots=slots).blocks(applied)
+    kinds = [f["kind"] for f in judge([*blocks, *made], settled=True)["findings"]]
+    assert sorted(kinds) == (["gap"] if shown else ["gap", "gap_or_late"])
+    silent = How("applied", of="parsed", end="cancelled", slots=slots).blocks([e for e in APPLIED[:12] if e.of != 7])
+    assert judge([*blocks, *silent], settled=True)["integrity"] == ("unproven" if shown else "damaged")
 
 
 def test_the_counters_of_a_lost_block_prove_what_it_skipped() -> None:

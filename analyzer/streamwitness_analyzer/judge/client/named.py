@@ -38,6 +38,7 @@ _NOT_OF_A: Final = "it names events that the point before never had"
 _COUNTS_ONLY: Final = "no single events were recorded there, and counts alone prove no equality"
 _APART: Final = "kinds of output were taken up one after the other"
 _EARLIER: Final = "another record of the application came before this one, and may have what this one has not"
+_MAY_SHOW: Final = "the application may show a result that is equal to what it was given, and that could not be compared"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
 _WHOLE: Final = frozenset(("ok", "applied"))
@@ -110,14 +111,27 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     held_to = []
     if choices is None or choices < _SEVERAL:
         held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
-    changes = [*_told_losses(told), *_repeated(naming), *(held_to if choices is not None else ())]
+    inferred = [*_repeated(naming), *(held_to if choices is not None else ())]
+    refutable = bool(inferred) and _may_be_refuted(b, peer)
+    changes = [*_told_losses(told), *(inferred if not refutable else ())]
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices >= _SEVERAL if choices is not None else bool(held_to)
     apart = kinds is not None and not _in_turn(naming, content)
     orderly = hop.status == "intact" and not (several or apart)
     if not changes and (left_out or several or apart):
         hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
+    elif not changes and refutable:
+        hop = Hop("unproven", reason=_MAY_SHOW, unread=hop.unread)
     return replace(_reported(hop, naming, told), orderly=orderly)
+
+
+def _may_be_refuted(b: Record, peer: bool) -> bool:
+    """Whether a result that equals what was given may be shown, and clear what only follows from reports.
+
+    The closing block tells it, and without that nobody knows: many show it at the very end. One that stopped by itself
+    has read too little to compare it.
+    """
+    return b.closing is None or not b.closed or (not peer and bool(b.closing.slot_digests))
 
 
 def _reported(hop: Hop, naming: Naming, told: Mapping[int, str]) -> Named:
