@@ -144,6 +144,15 @@ def _keeps_running(one: _Clocked) -> None:
         one.deeds.append(Deed("gateway", "keep_running", (sent,)))
 
 
+def _reads_beside(one: _Clocked) -> None:
+    """It lets go of its upstream when its client is gone; a call beside the answer, or somebody else's, goes on."""
+    sent = one.rng.randint(4, 8)
+    own = one.body("ingress", one.usual(sent), "cancelled", sent + 1.5)
+    begun = one.rng.choice((0, sent))
+    beside = one.body("ingress", [begun + time for time in one.usual()], leg=1)
+    one.body("egress", one.usual(sent), "disconnected", sent + 1.0, legs=(own, beside))
+
+
 # --------------------------------------------------------------------------- in vain
 
 
@@ -202,8 +211,8 @@ def _waits_for_the_source(one: _Clocked) -> None:
 
 
 _MAKERS: Final = (
-    _holds_back, _hedges, _held_on_the_way, _keeps_running, _waits_for_the_way, _did_not_ask, _waits_for_the_gateway,
-    _waits_for_the_source,
+    _holds_back, _hedges, _held_on_the_way, _keeps_running, _reads_beside, _waits_for_the_way, _did_not_ask,
+    _waits_for_the_gateway, _waits_for_the_source,
 )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
     path = Path(exchange, upstream, records, earlier, ambiguous=tuple(ambiguous), silent=_silent(here))
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults = suspected(path.steps, path.faults)
-    path.faults += [*kept_running(exchange, egress), *source_faults(path)]
+    path.faults += [*kept_running(exchange, upstream, egress), *source_faults(path)]
     path.faults += [*refused(path), *mixed_up(path)]
     path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
     return path

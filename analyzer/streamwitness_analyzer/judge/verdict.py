@@ -141,7 +141,7 @@ def _ending(row: Row, main: Path | None) -> dict[str, Any]:
         "finish": finish(main),
         "after": after(row, main),
         **moment(ended_at(row, main)),
-        "cost": waste.cost(main.exchange, main.record("egress")) if main else None,
+        "cost": waste.cost(main.exchange, main.upstream, main.record("egress")) if main else None,
         "reason": row.reason,
     }
 

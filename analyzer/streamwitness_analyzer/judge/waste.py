@@ -5,6 +5,9 @@ in hand, or asked for, when the client went may be looked at later, and one read
 between which the gateway is never told anything. So waste is what came a clear time behind the first such piece, three
 moments at least, and only where the gateway is known to have waited for it: the time that passed is longer by as much
 than all in which it did not ask for more (docs/design.md §7.3). Nothing is lost by it, so it does not damage.
+
+It is said of the upstream response that feeds the answer, and of no other: a call beside it may be for something else,
+and one that a worker of the gateway made may be of somebody else's answer.
 """
 
 from __future__ import annotations
@@ -17,10 +20,13 @@ from streamwitness.semconv import STAMPED, USAGE_OUTPUT
 
 from .attribute import Fault, told_between
 from .compare.change import Change, Proof
+from .gateway.upstream import Upstream
 from .testimony.records import Exchange, Record
 from .waiting import held_ms, stepped
 
 KIND: Final = "upstream_kept_running"
+FEW: Final = 2
+"""Events that two answers may well begin with alike."""
 _READS: Final = 3
 """Moments at which something new came in, before it is waste: fewer may be the way of the news."""
 _CLEAR: Final = 100_000_000
@@ -38,8 +44,8 @@ class _Row:
     size: int
 
 
-def kept_running(exchange: Exchange, egress: Record | None) -> list[Fault]:
-    """One finding for each leg that was read on; none where another exchange may have been given the rest.
+def kept_running(exchange: Exchange, upstream: Upstream, egress: Record | None) -> list[Fault]:
+    """The finding of a leg that was read on; none where another exchange of the stream may have been given the rest.
 
     So may one of which no record is held, wherever events are numbered: what numbers them lets clients come back.
     """
@@ -47,27 +53,36 @@ def kept_running(exchange: Exchange, egress: Record | None) -> list[Fault]:
         return []
     if egress.told(STAMPED) is not None or stepped(egress):
         return []
-    gone = egress.closing.end_ns
-    legs = exchange.at("ingress", egress.witness)
-    return [fault for leg in legs if (fault := _wasted(leg, egress, gone)) is not None]
+    leg = _feeding(exchange, upstream, egress)
+    fault = _wasted(leg, egress, egress.closing.end_ns) if leg is not None else None
+    return [fault] if fault is not None else []
 
 
-def cost(exchange: Exchange, egress: Record | None) -> dict[str, int | None] | None:
+def _feeding(exchange: Exchange, upstream: Upstream, egress: Record) -> Record | None:
+    """The leg of which the answer is known to be made, as far as it was sent, or that is the only one."""
+    leg, hop = upstream.leg, upstream.hop
+    if leg is None or leg.witness != egress.witness or egress.closing is None:
+        return None
+    alone = set(egress.closing.legs) == {other.recorder for other in exchange.at("ingress")} == {leg.recorder}
+    return leg if alone or (hop is not None and hop.status != "unproven" and hop.prefix > FEW) else None
+
+
+def cost(exchange: Exchange, upstream: Upstream, egress: Record | None) -> dict[str, int | None] | None:
     """What was read upstream after the client had gone, what was in hand included; None where that is not known.
 
     `output_tokens` is what the provider counted for the whole answer, as it told the gateway.
     """
     if egress is None or egress.closing is None or egress.end != "disconnected" or egress.faulted:
         return None
-    legs = exchange.at("ingress", egress.witness)
-    if not legs or any(not leg.every_row for leg in legs):
+    leg = _feeding(exchange, upstream, egress)
+    if leg is None or not leg.every_row:
         return None
-    late = [row for leg in legs for row in _rows(leg) if row.at > egress.closing.end_ns]
-    tokens = [told for leg in legs if isinstance(told := leg.told(USAGE_OUTPUT), int)]
+    late = [row for row in _rows(leg) if row.at > egress.closing.end_ns]
+    tokens = leg.told(USAGE_OUTPUT)
     return {
         "events": len(late),
         "bytes": sum(row.size for row in late),
-        "output_tokens": sum(tokens) if tokens else None,
+        "output_tokens": tokens if isinstance(tokens, int) else None,
     }
 
 

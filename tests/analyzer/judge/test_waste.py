@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.truth.build import LEG, How, answer, path
+from bench.truth.build import LEG, Event, How, answer, path
 from streamwitness import rows
 from streamwitness.blocks import Block
 from streamwitness.semconv import CLOCK_STEP_MS, HOLD_TOTAL_MS, STAMPED
@@ -135,3 +135,18 @@ def test_where_events_are_numbered_a_client_may_have_come_back() -> None:
     blocks = timed([*before(), *LATE])
     egress = replace(blocks[1], extra={**blocks[1].extra, STAMPED: "id"})
     assert kinds([blocks[0], egress]) == []
+
+
+@pytest.mark.parametrize(
+    ("asides", "found"), [(answer(range(1, 21)), 0), (answer(range(50, 62)), 0)], ids=["so", "other"]
+)
+def test_a_call_beside_the_answer_is_not_the_answers_waste(asides: Sequence[Event], found: int) -> None:
+    """A title, a log, somebody else's answer that a worker reads: the answer's own upstream was let go of at once."""
+    ingress, egress = timed(before())
+    other = path(asides, None, None, ingress=How("ingress", leg=1, recorder="9" * 16, end="eof"))[0]
+    moments = [*before(2), *(GONE_US + 50_000 * i for i in range(1, len(asides) - 1))]
+    columns = {name: list(values) for name, values in other.columns().items()} | {"t": moments}
+    other = replace(other, rows=rows.encode(columns, len(asides)), start_ns=0)
+    verdict = judge([ingress, other, replace(egress, legs=(LEG, "9" * 16))], settled=True)
+    assert len(verdict["findings"]) == found
+    assert (verdict["ending"]["cost"] or {}).get("events", 0) == 0
