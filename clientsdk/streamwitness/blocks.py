@@ -19,6 +19,7 @@ Value = Any
 
 _ID32: Final = re.compile(r"[0-9a-f]{32}\Z")
 _ID16: Final = re.compile(r"[0-9a-f]{16}\Z")
+_HEX: Final = re.compile(r"[0-9a-f]{1,64}\Z")
 _INT64: Final = 1 << 63
 _NO_TOTALS: Final = dict.fromkeys(sc.TOTALS, 0)
 
@@ -32,11 +33,14 @@ _OWN_KEYS: Final = frozenset(
     (
         sc.ID, sc.EXCHANGE, sc.WITNESS, sc.RECORDER, sc.POINT, sc.ATTEMPT, sc.HOP, sc.LEG, sc.LEGS, sc.OF, sc.DELIVERS,
         sc.EXPECTED, sc.BLOCK_INDEX, sc.BLOCK_ROWS, sc.BLOCK_POSITION, sc.BLOCK_FINAL, sc.BLOCK_SUMMARY,
-        sc.BLOCK_MAX_BEFORE, sc.BLOCK_MAX_AFTER, sc.BLOCK_REGRESSIONS, sc.ROWS, sc.TOTAL_PARTS, sc.CONTENT_MARKS,
-        sc.SLOT_DIGESTS, sc.COMPLETE, sc.END, sc.END_DETAIL,
+        sc.BLOCK_MAX_BEFORE, sc.BLOCK_MAX_AFTER, sc.BLOCK_REGRESSIONS, sc.BLOCK_HAS, sc.ROWS, sc.TOTAL_PARTS,
+        sc.CONTENT_MARKS, sc.SLOT_DIGESTS, sc.COMPLETE, sc.END, sc.END_DETAIL,
         *_DIGESTS.values(), *(sc.TOTAL_PREFIX + name for name in sc.TOTALS),
     )
 )  # fmt: skip
+
+_BITS: Final = {key: 1 << place for place, key in enumerate(sc.MARKED)}
+_EVERY_BIT: Final = (1 << len(sc.MARKED)) - 1
 
 
 class BlockError(ValueError):
@@ -143,6 +147,7 @@ class Block:
         )
         out.update((key, value) for key, value, present in optional if present)
         out.update(self.extra)
+        out[sc.BLOCK_HAS] = f"{_marked(out):x}"
         return out
 
     @classmethod
@@ -198,6 +203,7 @@ class Block:
             role=role,
         )
         block._check()
+        read.nothing_cut_off()
         return block
 
     def _check(self) -> None:
@@ -226,11 +232,28 @@ class Block:
             raise BlockError(f"{sc.ROWS}: {error}") from error
 
 
+def _marked(attributes: Mapping[str, Value]) -> int:
+    """Which of `MARKED` are here, by their bits."""
+    return sum(_BITS[key] for key in _BITS.keys() & attributes.keys() if attributes[key] is not None)
+
+
 class _Reader:
     """Typed access to attributes; each failure names the attribute."""
 
     def __init__(self, attributes: Mapping[str, Value]) -> None:
         self._attributes = attributes
+
+    def nothing_cut_off(self) -> None:
+        """Refuse a block that was sent with more than came: what it does not say any more it does not deny."""
+        told = self.optional(sc.BLOCK_HAS, str)
+        if told is None:  # of an older recorder
+            return
+        sent = int(told, 16) if _HEX.match(told) else -1
+        if sent < 0:
+            raise BlockError(f"{sc.BLOCK_HAS} is no bit mask in hex digits")
+        if missing := sent & ~_marked(self._attributes) & _EVERY_BIT:
+            names = ", ".join(key for key, bit in _BITS.items() if bit & missing)
+            raise BlockError(f"{names}: cut off on the way")
 
     def optional(self, key: str, kind: type) -> Any:
         value = self._attributes.get(key)

@@ -32,7 +32,7 @@ def test_a_summary_has_no_rows():
 
 def test_what_a_point_delivers_is_not_declared_where_it_was_cut_off():
     """Not all of it: then whoever withholds something by design would be held to it."""
-    cut = {key: value for key, value in BLOCK.attributes().items() if key != sc.DELIVERS}
+    cut = {key: value for key, value in BLOCK.attributes().items() if key not in (sc.DELIVERS, sc.BLOCK_HAS)}
     assert Block.parse(cut).delivers == 0
 
 
@@ -65,3 +65,38 @@ def test_lies_are_refused(change, says):
     attributes = {key: value for key, value in (BLOCK.attributes() | change).items() if value is not None}
     with pytest.raises(BlockError, match=says):
         Block.parse(attributes)
+
+
+NO_MARK = frozenset((
+    sc.ID, sc.EXCHANGE, sc.WITNESS, sc.RECORDER, sc.POINT, sc.BLOCK_INDEX, sc.BLOCK_POSITION, sc.BLOCK_ROWS,
+    sc.BLOCK_HAS, sc.ROWS, sc.CONTENT_MARKS, sc.DIGEST_PAYLOAD_S, sc.DIGEST_PAYLOAD_O, sc.DIGEST_SEMANTIC_S,
+    sc.DIGEST_SEMANTIC_O, sc.END_DETAIL,
+))  # fmt: skip
+"""What a block cannot be without, and what only tells more where it is there."""
+
+
+def test_every_attribute_whose_absence_says_something_is_marked():
+    """Each attribute of ours, once: a new one is appended, so that the bits of the old ones stay."""
+    assert sc.OWN_ATTRIBUTES - set(sc.MARKED) == NO_MARK
+    assert len(set(sc.MARKED)) == len(sc.MARKED)
+    assert sc.MARKED[:3] == (sc.ATTEMPT, sc.HOP, sc.LEG)
+
+
+@pytest.mark.parametrize("key", [key for key in BLOCK.attributes() if key in sc.MARKED])
+def test_what_was_cut_off_is_not_denied(key):
+    """A block that comes without an attribute that it was sent with is refused, and says which."""
+    attributes = {name: value for name, value in BLOCK.attributes().items() if name != key}
+    with pytest.raises(BlockError, match=key):
+        Block.parse(attributes)
+
+
+def test_a_mark_that_says_less_or_more_is_no_fault():
+    """An older recorder marks nothing, a newer one what is not known here; what is no mask is refused."""
+    attributes = BLOCK.attributes()
+    old = {name: value for name, value in attributes.items() if name not in (sc.BLOCK_HAS, sc.SLOT_DIGESTS)}
+    assert Block.parse(old).slot_digests == ()
+    newer = f"{int(attributes[sc.BLOCK_HAS], 16) | 1 << len(sc.MARKED):x}"
+    assert Block.parse(attributes | {sc.BLOCK_HAS: newer}) == BLOCK
+    for told in ("", "x", "-1", "0" * 65, 5):
+        with pytest.raises(BlockError, match=r"stream\.block\.has"):
+            Block.parse(attributes | {sc.BLOCK_HAS: told})
