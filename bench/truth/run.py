@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from math import ceil
 from random import Random
 from typing import Any, Final, TypeVar
 
 from streamwitness.blocks import Block
+from streamwitness.semconv import Point
 from streamwitness_analyzer.judge import judge
 
 from .gates import Tally
 from .labels import Trial
 from .loss import LATE, LOSSES, WHOLE, with_summaries
-from .score import Score, score
+from .score import Score, compared, score
 from .sockets.coverage import counted
 from .sockets.run import run
 from .sockets.scenario import Scenario
@@ -39,29 +41,50 @@ def thinned(one: Trial, loss: str) -> list[Block]:
     return LOSSES[loss](Random(f"{one.name} {loss}"), with_summaries(one.blocks))
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A stream as a judge sees it under one loss after another."""
+
+    trial: Trial
+    judge_it: Judge = settled
+
+    @cached_property
+    def whole(self) -> dict[str, Any]:
+        """The verdict on all that was recorded."""
+        return self.judge_it(thinned(self.trial, WHOLE[0]))
+
+    def under(self, loss: str) -> tuple[dict[str, Any], Score]:
+        """The verdict under a loss, and what it is worth."""
+        if loss == WHOLE[0]:
+            return self.whole, score(self.trial, self.whole, whole=True)
+        blocks, whole = thinned(self.trial, loss), loss in WHOLE
+        verdict = self.judge_it(blocks)
+        worth = score(self.trial, verdict, whole=whole, unharmed=unharmed(self.trial.blocks, blocks))
+        if not whole and self.trial.honest:
+            compared(self.trial, verdict, self.whole, worth)
+        if loss == LATE:
+            self._corrected(blocks, worth)
+        return verdict, worth
+
+    def _corrected(self, came: Sequence[Block], worth: Score) -> None:
+        """Of blocks that come past the settlement: what was said before must hold, and what is said then be the same.
+
+        A provisional verdict never says that a stream is intact, nor what rests on silence.
+        """
+        provisional = judge(came, settled=False)
+        first = score(self.trial, provisional, whole=False)
+        compared(self.trial, provisional, self.whole, first)
+        for what, sentence in [false for false in first.false if false not in worth.false]:
+            worth.say(what, f"provisional: {sentence}")
+        if provisional["integrity"] == "intact" or provisional["ending"]["class"] in _SILENCE:
+            worth.say("same", f"provisional: {provisional['integrity']}, {provisional['ending']['class']}")
+        if self.judge_it([*came, *with_summaries(self.trial.blocks)]) != self.whole:
+            worth.say("same", "another verdict because blocks came late")
+
+
 def verdict_on(one: Trial, loss: str, judge_it: Judge = settled) -> tuple[dict[str, Any], Score]:
     """The verdict on a stream under a loss, and what it is worth."""
-    verdict = judge_it(thinned(one, loss))
-    worth = score(one, verdict, whole=loss in WHOLE)
-    if loss == LATE:
-        _corrected(one, worth, judge_it)
-    return verdict, worth
-
-
-def _corrected(one: Trial, worth: Score, judge_it: Judge) -> None:
-    """Of blocks that come past the settlement: what was said before must hold, and what is said then be the same.
-
-    A provisional verdict never says that a stream is intact, nor what rests on silence.
-    """
-    provisional = judge(thinned(one, LATE), settled=False)
-    first = score(one, provisional, whole=False)
-    for what, sentence in [false for false in first.false if false not in worth.false]:
-        worth.say(what, f"provisional: {sentence}")
-    if provisional["integrity"] == "intact" or provisional["ending"]["class"] in _SILENCE:
-        worth.say("same", f"provisional: {provisional['integrity']}, {provisional['ending']['class']}")
-    late = [*thinned(one, LATE), *with_summaries(one.blocks)]
-    if judge_it(late) != judge_it(thinned(one, WHOLE[0])):
-        worth.say("same", "another verdict because blocks came late")
+    return Judged(one, judge_it).under(loss)
 
 
 _SILENCE: Final = ("client_gone", "client_vanished", "unwitnessed")
@@ -73,8 +96,9 @@ def tally(trials: Iterable[Trial], losses: Callable[[int], Sequence[str]], judge
     out = Tally()
     for number, one in enumerate(trials):
         out.streams += 1
+        judged = Judged(one, judge_it)
         for loss in applicable(one, losses(number)):
-            out.add(one, loss, _score(one, loss, judge_it))
+            out.add(one, loss, _score(judged, loss))
     return out
 
 
@@ -83,12 +107,19 @@ def applicable(one: Trial, losses: Sequence[str]) -> Sequence[str]:
     return losses if one.honest else [loss for loss in losses if loss in WHOLE]
 
 
-def _score(one: Trial, loss: str, judge_it: Judge) -> Score:
+def _score(judged: Judged, loss: str) -> Score:
     """What the verdict is worth; a judge that raises has given a wrong one, and the run goes on."""
     try:
-        return verdict_on(one, loss, judge_it)[1]
+        return judged.under(loss)[1]
     except Exception as error:
         return Score(false=[("same", f"the judge raises {type(error).__name__}: {error}")])
+
+
+def unharmed(recorded: Sequence[Block], came: Sequence[Block]) -> frozenset[Point]:
+    """The points of which all came that was recorded, as it was."""
+    held = set(map(id, came))
+    points = {block.point for block in recorded}
+    return frozenset(points - {block.point for block in recorded if id(block) not in held})
 
 
 def some(number: int) -> Sequence[str]:

@@ -40,11 +40,15 @@ _SHOWING: Final = frozenset(("invent", "swallow", "malform", "misapply", "foreig
 
 @dataclass(frozen=True)
 class Case:
-    """A verdict on a trial. `whole`: all that was recorded is held, so it must be complete, too."""
+    """A verdict on a trial. `whole`: all that was recorded is held, so it must be complete, too.
+
+    `unharmed`: where something was lost, the points of which nothing was.
+    """
 
     trial: Trial
     verdict: Mapping[str, Any]
     whole: bool
+    unharmed: frozenset[Point] = frozenset()
 
     @cached_property
     def findings(self) -> Sequence[Mapping[str, Any]]:

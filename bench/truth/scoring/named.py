@@ -22,6 +22,7 @@ def named(case: Case, out: Score) -> None:
         out.outcomes[passage.component] = _outcome(case, passage, out)
     if "ingress" in case.trial.points:
         out.outcomes["source"] = _source(case)
+    out.unharmed = frozenset(who for who, points in AROUND.items() if who in out.outcomes and points <= case.unharmed)
     _confused(case, out)
 
 
@@ -54,7 +55,8 @@ def _not_so(case: Case, passage: Passage, sole: Sequence[Mapping[str, Any]]) -> 
 
 def _may_have_put_right(case: Case, among: Sequence[Mapping[str, Any]]) -> bool:
     """Whether only an application's order is told of, and no record tells in which the provider sent it."""
-    return "ingress" not in case.trial.points and {finding["kind"] for finding in among} <= {"reorder"}
+    known = "ingress" in case.trial.points and (case.whole or "ingress" in case.unharmed)
+    return not known and {finding["kind"] for finding in among} <= {"reorder"}
 
 
 def _source(case: Case) -> str:

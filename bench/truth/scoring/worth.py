@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +31,9 @@ FALSE: Final = {
     "same": "the judge raises, or a later block changes what was said for good",
 }
 """What a verdict can say falsely; of each a gate looks at every verdict, whatever was lost of the records."""
+
+WEAKER: Final = "weaker"
+"""What is said falsely by a verdict on a part of the records that claims what the one on all of them does not."""
 
 _FOUND: Final = ("found", "narrowed", "unknown", "wrong")
 """Outcomes of components whose deeds can be told from something else; the first is as it should be."""
@@ -60,6 +64,10 @@ class Score:
     told that hold what was done, of those of which it must be so; `intact` streams in order, with every point and
     record, that are called so.
     """
+    unharmed: frozenset[Component] = frozenset()
+    """Components around which two points lost nothing, where others did."""
+    compared: bool = False
+    """Whether the verdict, on a part of the records, was held against that on all of them."""
     integrity: str = ""
     told: int = 0
     """How many events are told to be lost, too many or changed."""
@@ -90,16 +98,24 @@ class Score:
         out["third"] = Rate.of(self.healthy)
         if self.healthy:
             out["healthy"] = Rate.of(not self.blamed)
-        if whole:
-            found = [outcome == _FOUND[0] for outcome in self.outcomes.values() if outcome in _FOUND]
-            out["found"] = Rate(sum(found), len(found))
+        if self.compared:
+            out[WEAKER] = Rate.of(WEAKER not in false)
+        out |= {"found": self._found(self.outcomes)} if whole else {"found_still": self._found(self.unharmed)}
         if whole and self.ending is not None:
             out["ended"] = Rate.of(self.ending[0] == self.ending[1])
         return out
 
+    def _found(self, among: Collection[Component]) -> Rate:
+        """Of the deeds of these that can be told from something else, how many are told."""
+        found = [self.outcomes[who] == _FOUND[0] for who in among if self.outcomes[who] in _FOUND]
+        return Rate(sum(found), len(found))
+
     def why(self, figure: str) -> str:
         """What a gate that looks at this figure has against it, where there is more to say than that."""
-        missed = [f"{who} {outcome}" for who, outcome in self.outcomes.items() if outcome in _FOUND[1:]]
+        missed, still = (
+            ", ".join(f"{who} {outcome}" for who in among if (outcome := self.outcomes[who]) in _FOUND[1:])
+            for among in (self.outcomes, self.unharmed)
+        )
         real, told = self.ending or ("", "")
-        other = {"found": ", ".join(missed), "ended": f"really {real}, told {told}"}
+        other = {"found": missed, "found_still": still, "ended": f"really {real}, told {told}"}
         return "; ".join(sentence for what, sentence in self.false if what == figure) or other.get(figure, "")

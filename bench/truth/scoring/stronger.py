@@ -1,0 +1,94 @@
+"""Does a verdict on fewer records claim what the one on all of them does not? That asks for no label.
+
+Lost records make a verdict weaker at most: whoever is accused was a suspect with everything there, nothing is called
+intact or cleared that was damaged, and an ending has the maker that it had, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Final
+
+from bench.truth.labels import Trial
+from streamwitness.semconv import CLIENT_POINTS, COMPONENT_BEFORE, POINTS, Component
+from streamwitness_analyzer.vocabulary import HARMLESS
+
+_Verdict = Mapping[str, Any]
+_BY_NUMBERS: Final = "numbers alone"
+"""Note of a stream in which equal events are in disorder, which rows alone can show, whoever looks at it."""
+_COULD_COME_AGAIN: Final = frozenset(("gap", "tail", "gap_or_late"))
+_WAITED: Final = ("client_timeout", "client")
+"""What a stall is told as where nobody tells where progress stopped: its client waited no longer, which it says."""
+
+
+def stronger(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
+    """What a verdict on fewer records claims and that on all of them does not, a sentence each."""
+    yield from _accused(weak, whole)
+    if not _nothing_left_of_somebody(trial, weak):
+        yield from _cleared(trial, weak, whole)
+    if _exchanges(weak) >= {block.exchange for block in trial.blocks}:
+        yield from _ended(weak, whole)
+
+
+def _accused(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
+    """A certain suspect is one of the whole verdict's, too, and among several there is one of them."""
+    named = _suspects(whole)
+    for finding in weak["findings"]:
+        suspects, certain = set(finding["suspects"]), finding["confidence"] == "certain"
+        if not suspects or (suspects <= named if certain else suspects & named):
+            continue
+        if finding["kind"] in _COULD_COME_AGAIN and "transport" in suspects and _came_again(whole):
+            continue
+        who, then = ", ".join(sorted(suspects)), ", ".join(sorted(named)) or "nobody"
+        yield f"{finding['confidence']}: {finding['kind']} by {who}; with all records: {then}"
+
+
+def _suspects(whole: _Verdict) -> Set[Component]:
+    """Who is suspected of anything, or may be: where two records contradict each other, one of them may be lost."""
+    named = {component for finding in whole["findings"] for component in finding["suspects"]}
+    for finding in whole["findings"]:
+        if finding["confidence"] == "inconsistent":
+            first, last = map(POINTS.index, finding["between"])
+            named |= {COMPONENT_BEFORE[point] for point in POINTS[first + 1 : last + 1]}
+    return named
+
+
+def _came_again(whole: _Verdict) -> bool:
+    """Whether something that the network lost came by a later exchange, so that nobody lacks it."""
+    return any(note["kind"] == "recovered" for note in whole["notes"])
+
+
+def _cleared(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
+    """Nothing is called intact that is not, and nobody cleared who is proven to have done damage."""
+    if _BY_NUMBERS in trial.notes:
+        return
+    if weak["integrity"] == "intact" != whole["integrity"]:
+        yield f"intact; with all records: {whole['integrity']}"
+    damage = [f for f in whole["findings"] if f["confidence"] == "certain" and f["kind"] not in HARMLESS]
+    guilty = {component for finding in damage for component in finding["suspects"]}
+    if false := guilty & set(weak["why"]["cleared"]):
+        yield f"cleared: {', '.join(sorted(false))}; with all records: certain"
+
+
+def _nothing_left_of_somebody(trial: Trial, weak: _Verdict) -> bool:
+    """Whether of some process or exchange no record is left at all: of what nobody knows of, nothing is said."""
+    held = {(point["exchange"], point["witness"]) for point in weak["points"] if point["held"] != "none"}
+    return not held >= {(block.exchange, block.witness) for block in trial.blocks}
+
+
+def _exchanges(weak: _Verdict) -> Set[str]:
+    return {point["exchange"] for point in weak["points"] if point["held"] != "none"}
+
+
+def _ended(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
+    """The maker of the end is the same, or nobody."""
+    (told, by), (real, maker) = ((one["ending"]["class"], one["ending"]["by"]) for one in (weak, whole))
+    if by in (None, maker) or ((told, by) == _WAITED and real in ("stalled", "stalled_before_first")):
+        return
+    if (told, by) == ("completed", "source") and not _any_client(weak):
+        return  # as far as its gateway knows, which knows of no client
+    yield f"ended by {by} ({told}); with all records: by {maker or 'nobody'} ({real})"
+
+
+def _any_client(weak: _Verdict) -> bool:
+    return any(point["point"] in CLIENT_POINTS for point in weak["points"])

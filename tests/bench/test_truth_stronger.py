@@ -1,0 +1,105 @@
+"""bench.truth.scoring.stronger: lost records make a verdict weaker, and never let it claim more."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from bench.truth.labels import Ended, Trial
+from bench.truth.loss import WHOLE
+from bench.truth.run import Judged, settled, thinned, unharmed
+from bench.truth.scoring.stronger import stronger
+from bench.truth.streams import trial
+from streamwitness.semconv import POINTS
+
+Verdict = dict[str, Any]
+
+
+def verdict(
+    *findings: tuple[str, list[str]], integrity: str = "damaged", ending: str = "completed", by: str | None = None,
+    cleared: tuple[str, ...] = (), note: str = "", points: tuple[str, ...] = ("egress", "wire"),
+) -> Verdict:  # fmt: skip
+    """What a judge might say: findings as (confidence, suspects)."""
+    return {
+        "findings": [
+            {"kind": "gap", "confidence": how, "suspects": who, "between": ["egress", "wire"]} for how, who in findings
+        ],
+        "integrity": integrity,
+        "ending": {"class": ending, "by": by},
+        "why": {"cleared": [*cleared]},
+        "notes": [{"kind": note}] if note else [],
+        "points": [{"exchange": "e", "witness": "w", "point": point, "held": "all"} for point in points],
+    }
+
+
+ONE = Trial("one", "openai_chat", "pass", "httpx", (), (), Ended(frozenset(), None), [], frozenset(POINTS))
+LOST = verdict(("certain", ["transport"]))
+
+
+@pytest.mark.parametrize(
+    ("weak", "whole", "claims"),
+    [
+        (LOST, LOST, 0),
+        (verdict(("certain", ["parser"])), LOST, 1),
+        (verdict(("narrowed", ["transport", "parser"])), LOST, 0),
+        (verdict(("narrowed", ["reducer", "parser"])), LOST, 1),
+        (verdict(), LOST, 0),
+        (LOST, verdict(("narrowed", ["transport", "parser"])), 0),
+        (LOST, verdict(("inconsistent", [])), 0),
+        (verdict(("certain", ["parser"])), verdict(("inconsistent", [])), 1),
+        (LOST, verdict(note="recovered"), 0),
+        (verdict(("certain", ["parser"])), verdict(note="recovered"), 1),
+        (verdict(integrity="intact"), verdict(integrity="unproven"), 1),
+        (verdict(integrity="unproven"), verdict(integrity="intact"), 0),
+        (verdict(cleared=("transport",)), LOST, 1),
+        (verdict(cleared=("transport",)), verdict(("narrowed", ["transport", "parser"])), 0),
+        (verdict(ending="network_lost", by="transport"), verdict(by="source"), 1),
+        (verdict(ending="client_gone"), verdict(ending="client_cancelled", by="client"), 0),
+        (verdict(ending="client_timeout", by="client"), verdict(ending="stalled", by="gateway"), 0),
+        (verdict(by="source"), verdict(ending="client_cancelled", by="client"), 1),
+        (verdict(by="source", points=("egress",)), verdict(ending="client_cancelled", by="client"), 0),
+    ],
+)
+def test_what_is_claimed_on_fewer_records_is_claimed_on_all_of_them(weak: Verdict, whole: Verdict, claims: int) -> None:
+    """Who is accused, what is cleared and who made the end; nobody, and one of several that there were, is weaker."""
+    assert len([*stronger(ONE, weak, whole)]) == claims
+
+
+def test_nothing_is_said_of_a_process_of_which_no_record_is_left() -> None:
+    """Whoever knows nothing of a second tab calls what is left intact; but of one that sent anything it is known."""
+    one = trial(3)
+    weak = verdict(integrity="intact", cleared=("transport",))
+    assert not [*stronger(one, weak, LOST)]
+    weak["points"] = [
+        {"exchange": block.exchange, "witness": block.witness, "point": block.point, "held": "all"}
+        for block in one.blocks
+    ]
+    assert len([*stronger(one, weak, LOST)]) == 2
+
+
+def test_a_judge_that_accuses_for_want_of_records_is_noticed() -> None:
+    """A run compares each verdict under a loss with that on everything."""
+
+    def forgetful(blocks: Any) -> Verdict:
+        told = deepcopy(settled(blocks))
+        told["why"]["cleared"] = ["gateway", "transport", "parser", "reducer"]
+        return told | {"integrity": "intact" if told["telemetry"]["lost_blocks"] else told["integrity"]}
+
+    of_these = [Judged(one, forgetful) for one in map(trial, range(40)) if one.honest]
+    rates = [
+        judged.under(loss)[1].figures(whole=loss in WHOLE).get("weaker")
+        for judged in of_these
+        for loss in ("none", "30 %")
+    ]
+    assert not any(rates[::2])
+    assert any(rate is not None and rate.missed for rate in rates[1::2])
+
+
+def test_a_point_is_unharmed_where_all_came_as_it_was() -> None:
+    """A block without its rows is not what was recorded."""
+    one = trial(3)
+    assert unharmed(one.blocks, thinned(one, "disordered")) == {block.point for block in one.blocks}
+    assert unharmed(one.blocks, one.blocks[1:]) == {b.point for b in one.blocks} - {one.blocks[0].point}
+    assert unharmed(one.blocks, []) == frozenset()
