@@ -21,6 +21,7 @@ from streamwitness.semconv import (
     MISSING,
     OTHER,
     PENDING_BYTES,
+    READ_OUT,
     REASONING,
     TERMINAL,
     TEXT,
@@ -263,7 +264,8 @@ def _cuts_anew(rng: Random) -> _Course:
     for point in _POINTS[:4]:
         slots = (_slot(kept if point == "parsed" else texts),) if told else ()
         course.hows[point] = _how(point, slots=slots)
-    course.hows["parsed"] = replace(course.hows["parsed"], delivers=_promised(rng), watched=True)
+    read_out = ((READ_OUT, True),)
+    course.hows["parsed"] = replace(course.hows["parsed"], delivers=_promised(rng), watched=True, extra=read_out)
     course.notes = frozenset(("recut",) if told else ("recut", "unprovable"))
     return course
 

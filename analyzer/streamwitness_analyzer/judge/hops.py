@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from streamwitness.semconv import CLIENT_ENDS, CLIENT_POINTS, PART, POINTS, Point
+from streamwitness.semconv import CLIENT_ENDS, CLIENT_POINTS, PART, POINTS, READ_OUT, Point
 
 from .attribute import Step, attribute, less_without_output, more_without_output
 from .client.handed import judge_handed_on
@@ -110,7 +110,8 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
 def _may_have_returned(before: Record, after: Record) -> bool:
     """Whether a parser that we do not know may have returned of its own accord: how the body ended is not held."""
     unheld = before.point == "egress" or before.closing is None
-    return after.point == "parsed" and after.end == "eof" and not event_by_event(after) and unheld
+    sure = event_by_event(after) or after.told(READ_OUT) is True
+    return after.point == "parsed" and after.end == "eof" and unheld and not sure
 
 
 def ended_by_peer(record: Record, before: Record | None) -> bool:

@@ -26,6 +26,7 @@ from streamwitness.semconv import (
     PENDING_BYTES,
     PENDING_PARTS,
     PROVIDER_NAME,
+    READ_OUT,
     REASONING,
     TERMINAL,
     TEXT,
@@ -381,3 +382,20 @@ def test_an_error_that_did_not_come_is_not_bridged() -> None:
     blocks = path(None, sent, sent[:7], ANSWER[:7], parsed=parsed, cuts=lambda _: [3])
     held = [b for b in blocks if not (b.point == "wire" and b.final)]
     assert judge(held, settled=True)["integrity"] == "unproven"
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"delivers": 0}, []),
+        ({"watched": True}, []),
+        ({"watched": True, "extra": ((READ_OUT, True),)}, [("tail", ["transport", "parser"], "narrowed")]),
+        ({}, [("tail", ["transport", "parser"], "narrowed")]),
+    ],
+    ids=["nobody described it", "somebody watches it", "it was given all", "its SDK is hooked"],
+)
+def test_a_parser_that_may_have_had_enough(told: dict[str, Any], expected: list[Any]) -> None:
+    """Where the client's record of the body is lost, one that returned early ends as one that was given less."""
+    early = How("parsed", **{"delivers": DELIVERED_BY_SDK, **told})
+    verdict = judge(path(ANSWER, ANSWER, None, handed_on(ANSWER[:9]), parsed=early), settled=True)
+    assert findings(verdict) == expected

@@ -15,7 +15,7 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import instrument, watch
-from streamwitness.semconv import FINISH
+from streamwitness.semconv import FINISH, READ_OUT
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, cut, event, stream, wait_for_client
 
@@ -55,6 +55,21 @@ def test_the_applications_parser_is_compared_with_the_wire(sink: MemorySink) -> 
     assert (parsed.exchange, parsed.semantic_o, parsed.end) == (wire.exchange, wire.semantic_o, "eof")
     assert parsed.delivers == 0
     assert wire.expected >> 4 & 1
+
+
+@pytest.mark.parametrize(("events", "read_out"), [(None, True), (1, None)])
+def test_a_parser_that_was_given_the_whole_body_says_so(
+    events: int | None, read_out: bool | None, sink: MemorySink
+) -> None:
+    """One that returns of its own accord ends as if that were all, and never saw the end."""
+    with (
+        RawServer(stream([event("a") + event("b")])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        list(watch(itertools.islice(parse(response), events), response=response))
+    parsed = sink.closing("parsed")
+    assert (parsed.end, parsed.extra.get(READ_OUT)) == ("eof", read_out)
 
 
 def test_a_parser_that_loses_an_event_has_fewer(sink: MemorySink) -> None:

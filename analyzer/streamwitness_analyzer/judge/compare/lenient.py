@@ -41,8 +41,10 @@ class _Odd:
 
 def but_for_odd_bytes(hop: Hop, before: View) -> Hop:
     """The hop without what may be another reader's way with such events; unproven where nothing else is left of it."""
+    if hop.status != "faulty":
+        return hop
     malformed, ends = before.record.part("malformed"), before.record.part("other") * before.record.part("tool_args")
-    if hop.status != "faulty" or not (malformed or ends):
+    if not (malformed or ends):
         return hop
     odd = _odd(before)
     known, unknown = replace(odd, hidden=False), _Odd(Counter(), odd.plain | odd.events.keys(), odd.hidden)
