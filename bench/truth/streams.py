@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, elsewhere, ends, exchanges, gateways, numbers, partial, timed, witnesses
+from . import applications, edges, elsewhere, ends, exchanges, gateways, numbers, partial, reporters, timed, witnesses
 from .labels import Trial
 from .recorded import numbered, recorded
 
@@ -17,6 +17,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **numbers.SORTS,
     **exchanges.SORTS,
     **applications.SORTS,
+    **reporters.SORTS,
     **gateways.SORTS,
     **edges.SORTS,
     **ends.SORTS,

@@ -98,7 +98,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     A record that is not the first of its point says nothing by itself: what it lacks, refuses or names out of order may
     stand in the other.
     """
-    if b.told(EARLIER_RECORD) is not None:
+    if _behind_another(b):
         return Named(Hop("unproven", reason=_EARLIER), used=None)
     if as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
@@ -123,6 +123,11 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     elif not changes and refutable:
         hop = Hop("unproven", reason=_MAY_SHOW, unread=hop.unread)
     return replace(_reported(hop, naming, told), orderly=orderly)
+
+
+def _behind_another(b: Record) -> bool:
+    """Whether another record of the application was closed before this one began."""
+    return b.told(EARLIER_RECORD) is not None
 
 
 def _may_be_refuted(b: Record, peer: bool) -> bool:

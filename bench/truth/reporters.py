@@ -1,0 +1,118 @@
+"""Applications that report otherwise than event by event: joined in place with the text shown, and one behind another.
+
+None of them is at fault. With every block it is seen, or unproven; with blocks lost it may be less, and never a fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final
+
+from streamwitness.blocks import Block
+from streamwitness.semconv import EARLIER_RECORD, TEXT, Point
+
+from .build import CONTENT_BYTES, Event, How, answer, handed_on, path, random_cuts, used, usual
+from .labels import Ended, Trial
+from .model import words
+from .partial import digest_of
+from .ways import sorts
+
+_POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
+_SHOWN: Final = "0/text/0"
+_LATER: Final = "6" * 16
+"""The recorder that comes behind another one."""
+
+
+@dataclass
+class _Desk:
+    """An answer that came through whole, and how the application reports of it."""
+
+    rng: Random
+    start: list[Event] = field(default_factory=list)
+    end: str = "eof"
+    shows: bool = False
+    reports: Sequence[Event] = ()
+    later: Sequence[Event] = ()
+    """What a second recorder has, that begins behind the closed first one."""
+    notes: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.start = answer(words(self.rng, self.rng.randint(4, 30)))
+
+    @property
+    def handed(self) -> list[Event]:
+        """A report of each event that the application was handed."""
+        return used(handed_on(self.start))
+
+    def trial(self, name: str, sort: str) -> Trial:
+        """The stream."""
+        return Trial(
+            name, "model", "pass-through", "model", (), (), Ended(frozenset(), None), self._blocks(),
+            frozenset(_POINTS), self.notes | {sort},
+        )  # fmt: skip
+
+    def _blocks(self) -> list[Block]:
+        start, parsed = self.start, handed_on(self.start)
+        texts = tuple(str(event.text) for event in start if event.parts & TEXT)
+        slots = (f"{_SHOWN} {digest_of(texts)} {CONTENT_BYTES * len(texts)}",)
+        hows: dict[str, How] = {point: replace(usual(point), slots=slots) for point in _POINTS[:4]}
+        hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots if self.shows else ())
+        blocks = path(start, start, start, parsed, self.reports, cuts=self._cuts, **hows)
+        if self.later:
+            how = How("applied", of="parsed", recorder=_LATER, extra=((EARLIER_RECORD, True),), expected=_POINTS)
+            blocks += how.blocks(self.later, self._cuts(len(self.later)))
+        return blocks
+
+    def _cuts(self, events: int) -> list[int]:
+        return random_cuts(self.rng, events, 1, 6)
+
+
+# --------------------------------------------------------------------------- what it shows
+
+
+def _joins_in_place(desk: _Desk) -> None:
+    """It puts the texts of a frame into the last event of it, reports that one, and shows its text at the end."""
+    desk.shows = True
+    desk.reports = [row for row in desk.handed if not row.content or desk.rng.random() < 0.4]
+
+
+def _renders_twice(desk: _Desk) -> None:
+    """It reports some events whenever they are drawn, and shows its text at the end."""
+    desk.shows = True
+    desk.reports = [row for row in desk.handed for _ in range(desk.rng.choice((1, 1, 2)))]
+
+
+def _joins_and_leaves(desk: _Desk) -> None:
+    """It joins in place, and stops in the midst: what it shows is a beginning, that nothing can be compared with."""
+    desk.shows, desk.end = True, "cancelled"
+    desk.notes = frozenset(("unprovable",))
+    few = desk.handed[: desk.rng.randint(2, len(desk.handed) - 1)]
+    desk.reports = [row for row in few if not row.content or desk.rng.random() < 0.4]
+
+
+# --------------------------------------------------------------------------- one behind another
+
+
+def _goes_on(desk: _Desk) -> None:
+    """One component is left after some events and its record closed; another shows the rest, or a part of it."""
+    at = desk.rng.randint(1, len(desk.handed) - 2)
+    desk.end, desk.reports = "cancelled", desk.handed[:at]
+    desk.later = [row for row in desk.handed[at:] if desk.rng.random() < 0.8] or desk.handed[-1:]
+    desk.notes = frozenset(("unprovable",))
+
+
+def _shows_again(desk: _Desk) -> None:
+    """All was taken up; a second record is of what was drawn anew, in any order, some of it not at all."""
+    desk.reports = desk.handed
+    desk.later = desk.rng.sample(desk.handed, desk.rng.randint(1, len(desk.handed)))
+    desk.notes = frozenset(("unprovable",))
+
+
+_WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
+    _joins_in_place, _renders_twice, _joins_and_leaves, _goes_on, _shows_again,
+)  # fmt: skip
+
+SORTS: Final = sorts("reporters", 1, _WAYS, _Desk)
+"""Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""
