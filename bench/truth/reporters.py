@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from streamwitness.blocks import Block
 from streamwitness.semconv import EARLIER_RECORD, TEXT, Point
@@ -57,7 +57,7 @@ class _Desk:
         start, parsed = self.start, handed_on(self.start)
         texts = tuple(str(event.text) for event in start if event.parts & TEXT)
         slots = (f"{_SHOWN} {digest_of(texts)} {CONTENT_BYTES * len(texts)}",)
-        hows: dict[str, How] = {point: replace(usual(point), slots=slots) for point in _POINTS[:4]}
+        hows: dict[str, Any] = {point: replace(usual(point), slots=slots) for point in _POINTS[:4]}
         hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots if self.shows else ())
         blocks = path(start, start, start, parsed, self.reports, cuts=self._cuts, **hows)
         if self.later:
