@@ -12,10 +12,10 @@ from pathlib import Path
 from streamwitness_analyzer.report import render
 from streamwitness_analyzer.style import Style
 
-from . import mutations, report, results
+from . import exhaustive, mutations, report, results
 from .gates import Tally, counts_against, fallen
 from .labels import Trial
-from .loss import LOSSES
+from .loss import LOSSES, called
 from .run import over_sockets, simulated, verdict_on
 from .sockets import matrix
 from .sockets.run import run
@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.mutations is not None:
         most = min(options.simulate, options.mutation_streams)
         return mutations.main(most, options.first, options.workers, options.mutations)
+    if options.exhaustive is not None:
+        return exhaustive.main(options.exhaustive, options.first, options.sort)
     found = Tally()
     if options.simulate:
         print(f"the model, seeds {options.first} to {options.first + options.simulate - 1}", file=sys.stderr)
@@ -56,11 +58,23 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--json", type=Path, metavar="FILE", help="also write the figures there")
     add("--results", type=Path, metavar="DIR", help="keep the run there: RESULTS.md, results.json and truth.svg")
     add("--only", metavar="NAME", help="show one stream: a seed of the model, model/SORT/SEED, or a name as printed")
-    add("--loss", default="none", choices=tuple(LOSSES), help="with --only: what happens to its records")
+    add("--loss", default="none", type=_loss, metavar="NAME", help="with --only: what happens to its records; one of "
+        f"{', '.join(LOSSES).replace('%', '%%')}, or, as --exhaustive prints it, `without 3 7r`")  # fmt: skip
+    add("--exhaustive", type=int, metavar="N", help="N streams of each sort, or of --sort: every block lost "
+        "or without its rows, and every two of them")  # fmt: skip
+    add("--sort", default="", metavar="NAME", help="with --exhaustive: the only sort")
     add("--mutations", nargs="?", const="", metavar="NAME", help="switch each rule of the judge off (or those in whose "
         "names this occurs): a gate or a figure must fall")  # fmt: skip
     add("--mutation-streams", type=int, default=1_500, metavar="N", help="streams for each at most; default 1500")
     return parser.parse_args(arguments)
+
+
+def _loss(name: str) -> str:
+    try:
+        called(name)
+    except KeyError:
+        raise argparse.ArgumentTypeError(f"no loss is called {name!r}; there are {', '.join(LOSSES)}") from None
+    return name
 
 
 def _write(found: Tally, printed: Sequence[str], options: argparse.Namespace) -> None:

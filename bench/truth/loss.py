@@ -123,4 +123,21 @@ LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
 LATE: Final = "late"
 
 WHOLE: Final = ("none", "disordered")
+SINGLED: Final = "without "
+"""How a loss of certain blocks is called: `without 3 7r` is without block 3, and without the rows of block 7."""
+
+
+def called(name: str) -> Callable[[Random, Sequence[Block]], list[Block]]:
+    """The loss of this name: one of `LOSSES`, or of the blocks that it names. Raises KeyError for any other."""
+    if not name.startswith(SINGLED) or not all(one.removesuffix("r").isdecimal() for one in name.split()[1:]):
+        return LOSSES[name]
+    gone = frozenset(name.split()[1:])
+
+    def thin(_rng: Random, blocks: Sequence[Block]) -> list[Block]:
+        left = [(at, block) for at, block in enumerate(blocks) if str(at) not in gone]
+        return [replace(block, rows=None) if f"{at}r" in gone else block for at, block in left]
+
+    return thin
+
+
 """With these, everything that was recorded is held."""

@@ -16,7 +16,7 @@ from streamwitness_analyzer.judge import judge
 
 from .gates import Tally
 from .labels import Trial
-from .loss import LATE, LOSSES, WHOLE, with_summaries
+from .loss import LATE, LOSSES, WHOLE, called, with_summaries
 from .score import Score, compared, score
 from .sockets.coverage import counted
 from .sockets.run import run
@@ -38,7 +38,7 @@ def settled(blocks: Sequence[Block]) -> dict[str, Any]:
 
 def thinned(one: Trial, loss: str) -> list[Block]:
     """The blocks of a stream that arrive, the same for the same stream and loss."""
-    return LOSSES[loss](Random(f"{one.name} {loss}"), with_summaries(one.blocks))
+    return called(loss)(Random(f"{one.name} {loss}"), with_summaries(one.blocks))
 
 
 @dataclass(frozen=True)

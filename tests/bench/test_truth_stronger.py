@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from bench.truth import exhaustive
 from bench.truth.labels import Ended, Trial
-from bench.truth.loss import WHOLE
+from bench.truth.loss import WHOLE, with_summaries
 from bench.truth.run import Judged, settled, thinned, unharmed
 from bench.truth.scoring.stronger import stronger
-from bench.truth.streams import trial
+from bench.truth.streams import of_sort, trial
 from streamwitness.semconv import POINTS
 
 Verdict = dict[str, Any]
@@ -103,3 +104,40 @@ def test_a_point_is_unharmed_where_all_came_as_it_was() -> None:
     assert unharmed(one.blocks, thinned(one, "disordered")) == {block.point for block in one.blocks}
     assert unharmed(one.blocks, one.blocks[1:]) == {b.point for b in one.blocks} - {one.blocks[0].point}
     assert unharmed(one.blocks, []) == frozenset()
+
+
+def test_a_loss_can_name_the_blocks() -> None:
+    """As they are counted when all are sent; with `r` it is the rows alone that are lost."""
+    one = trial(3)
+    sent = with_summaries(one.blocks)
+    left = thinned(one, "without 0 1r")
+    assert left[1:] == sent[2:]
+    assert (left[0].index, left[0].rows) == (sent[1].index, None)
+    with pytest.raises(KeyError):
+        thinned(one, "without everything")
+
+
+def test_every_block_and_every_two_are_lost_in_turn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And what a judge then says falsely is printed as it is to be called."""
+    one = of_sort("hop", 3)
+    names = exhaustive.losses(one)
+    blocks = with_summaries(one.blocks)
+    assert names[: len(blocks)] == [f"without {at}" for at in range(len(blocks))]
+    assert "without 0 1" in names
+    assert len(set(names)) == len(names)
+    assert exhaustive.main(1, first=3, sort="hop") == 0
+
+    def accusing(came: Any) -> Verdict:
+        told = settled(came)
+        return told if len(came) == len(blocks) else told | {"ending": {"class": "gateway_shutdown", "by": "gateway"}}
+
+    monkeypatch.setattr(exhaustive, "Judged", lambda it: Judged(it, accusing))
+    assert exhaustive.main(1, first=3, sort="hop") == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("1 streams, ")
+    assert printed[0].endswith(": 0 with something false")
+    assert printed[1].startswith("--only model/hop/3 --loss 'without ")
+    with pytest.raises(SystemExit, match="no sort is called 'hops'"):
+        exhaustive.main(1, sort="hops")

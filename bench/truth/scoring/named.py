@@ -41,7 +41,7 @@ def _outcome(case: Case, passage: Passage, out: Score) -> str:
         return "found"
     if among:
         return "unknowable" if "one of two" in case.trial.notes or _may_have_put_right(case, among) else "narrowed"
-    return "unknown" if distinguishable(case.trial, passage) else "unknowable"
+    return "unknown" if distinguishable(case.trial, passage) and not _was_told(case, passage) else "unknowable"
 
 
 def _not_so(case: Case, passage: Passage, sole: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -57,6 +57,13 @@ def _may_have_put_right(case: Case, among: Sequence[Mapping[str, Any]]) -> bool:
     """Whether only an application's order is told of, and no record tells in which the provider sent it."""
     known = "ingress" in case.trial.points and (case.whole or "ingress" in case.unharmed)
     return not known and {finding["kind"] for finding in among} <= {"reorder"}
+
+
+def _was_told(case: Case, passage: Passage) -> bool:
+    """Whether what tells it stood in records that are lost: of an order, in which the events came before."""
+    if case.whole or passage.component != "reducer":
+        return False
+    return "one of two" in case.trial.notes or (Difference.of(passage).moved and not case.unharmed >= case.trial.points)
 
 
 def _source(case: Case) -> str:
