@@ -120,9 +120,6 @@ LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
 }
 """Name → what is done to a stream's blocks. `none` and `disordered` lose nothing, and in the end `late` does not."""
 
-LATE: Final = "late"
-
-WHOLE: Final = ("none", "disordered")
 SINGLED: Final = "without "
 """How a loss of certain blocks is called: `without 3 7r` is without block 3, and without the rows of block 7."""
 
@@ -140,4 +137,7 @@ def called(name: str) -> Callable[[Random, Sequence[Block]], list[Block]]:
     return thin
 
 
+LATE: Final = "late"
+
+WHOLE: Final = ("none", "disordered")
 """With these, everything that was recorded is held."""
