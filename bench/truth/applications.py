@@ -5,7 +5,7 @@ None of that is a fault; where one is done besides, it is noted as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Final
@@ -46,6 +46,7 @@ from .build import (
 from .labels import Deed, Ended, Passage, Trial
 from .model import damaged, in_bytes, said, words
 from .partial import digest_of, joined
+from .ways import sorts
 
 _POINTS: Final[tuple[Point, ...]] = ("ingress", "egress", "wire", "parsed", "applied")
 _NOWHERE: Final = Ended(frozenset(), None)
@@ -59,7 +60,7 @@ class _Course:
     """What each point has, and how it tells it; what is not given is handed on as it came."""
 
     rng: Random
-    start: list[Event]
+    start: list[Event] = field(default_factory=list)
     wire: list[Event] | None = None
     parsed: list[Event] | None = None
     applied: list[Event] | None = None
@@ -116,158 +117,147 @@ def _texts(rng: Random, least: int = 3) -> list[Event]:
 # --------------------------------------------------------------------------- reducers
 
 
-def _nameless(rng: Random) -> _Course:
+def _nameless(one: _Course) -> None:
     """Reports that do not say which events they are of."""
-    course = _Course(rng, _texts(rng))
-    rows = used(handed_on(course.start))
-    course.applied = [replace(row, of=MISSING) if rng.random() < 0.4 else row for row in rows]
-    course.notes = _UNPROVABLE
-    return course
+    one.start = _texts(one.rng)
+    rows = used(handed_on(one.start))
+    one.applied = [replace(row, of=MISSING) if one.rng.random() < 0.4 else row for row in rows]
+    one.notes = _UNPROVABLE
 
 
-def _one_kind(rng: Random) -> _Course:
+def _one_kind(one: _Course) -> None:
     """An application that has no use for reasoning; it may lose a text besides."""
-    start = _texts(rng)
-    thoughts = [Event(500 + i, REASONING) for i in range(rng.randint(1, 6))]
-    course = _Course(rng, [start[0], *thoughts, *start[1:]])
-    rows = [row for row in used(handed_on(course.start)) if not row.parts & REASONING]
-    if rng.random() < 0.4:
-        at = rng.choice([i for i, row in enumerate(rows) if row.content])
+    start = _texts(one.rng)
+    thoughts = [Event(500 + i, REASONING) for i in range(one.rng.randint(1, 6))]
+    one.start = [start[0], *thoughts, *start[1:]]
+    rows = [row for row in used(handed_on(one.start)) if not row.parts & REASONING]
+    if one.rng.random() < 0.4:
+        at = one.rng.choice([i for i, row in enumerate(rows) if row.content])
         if sum(bool(row.content) for row in rows) > 1:
-            course.deeds.append(Deed("reducer", "drop", (rows[at].of,)))
+            one.deeds.append(Deed("reducer", "drop", (rows[at].of,)))
             due = [str(row.of) for row in rows]
-            course.report([*rows[:at], *rows[at + 1 :]], due)
-            return course
-    course.notes = _UNPROVABLE
-    course.applied = rows
-    return course
+            one.report([*rows[:at], *rows[at + 1 :]], due)
+            return
+    one.notes = _UNPROVABLE
+    one.applied = rows
 
 
-def _one_choice(rng: Random) -> _Course:
+def _one_choice(one: _Course) -> None:
     """An application that wants one of two choices only."""
-    course = _Course(rng, _texts(rng, 4))
-    rows = used(handed_on(course.start))
-    course.applied = [row for i, row in enumerate(rows) if not row.content or i % 2]
-    slots = (_slot(course.start[::2]), _slot(course.start[1::2], "1/text/0"))
-    course.hows = {point: _how(point, slots=slots) for point in _POINTS[:4]}
-    course.notes = _UNPROVABLE
-    return course
+    one.start = _texts(one.rng, 4)
+    rows = used(handed_on(one.start))
+    one.applied = [row for i, row in enumerate(rows) if not row.content or i % 2]
+    slots = (_slot(one.start[::2]), _slot(one.start[1::2], "1/text/0"))
+    one.hows = {point: _how(point, slots=slots) for point in _POINTS[:4]}
+    one.notes = _UNPROVABLE
 
 
-def _forgets(rng: Random) -> _Course:
+def _forgets(one: _Course) -> None:
     """A reducer that passes over a few texts, and says nothing of it."""
-    course = _Course(rng, _texts(rng, 8))
-    rows = used(handed_on(course.start))
+    one.start = _texts(one.rng, 8)
+    rows = used(handed_on(one.start))
     texts = [i for i, row in enumerate(rows) if row.content]
-    gone = rng.sample(texts, rng.randint(1, 3))
-    course.deeds.append(Deed("reducer", "drop", tuple(sorted(gone))))
-    course.report([row for i, row in enumerate(rows) if i not in gone], [str(row.of) for row in rows])
-    return course
+    gone = one.rng.sample(texts, one.rng.randint(1, 3))
+    one.deeds.append(Deed("reducer", "drop", tuple(sorted(gone))))
+    one.report([row for i, row in enumerate(rows) if i not in gone], [str(row.of) for row in rows])
 
 
-def _fails_closed(rng: Random) -> _Course:
+def _fails_closed(one: _Course) -> None:
     """A reducer that takes nothing more from where something before it was lost or doubled."""
-    course = _Course(rng, _texts(rng))
-    course.lose(1)
-    rows = used(handed_on(course.wire or course.start))
-    at, why = rng.randint(0, max(0, len(rows) - 1)), rng.choice(("gap", "duplicate", "reordered"))
-    if course.passages[0].visible:
-        course.applied = [*rows[:at], *(replace(row, result=why) for row in rows[at:])]
-    return course
+    one.start = _texts(one.rng)
+    one.lose(1)
+    rows = used(handed_on(one.wire or one.start))
+    at, why = one.rng.randint(0, max(0, len(rows) - 1)), one.rng.choice(("gap", "duplicate", "reordered"))
+    if one.passages[0].visible:
+        one.applied = [*rows[:at], *(replace(row, result=why) for row in rows[at:])]
 
 
-def _refuses(rng: Random) -> _Course:
+def _refuses(one: _Course) -> None:
     """A reducer that refuses what came to it as it left the provider: one of the two is wrong."""
-    course = _Course(rng, _texts(rng))
-    rows = used(handed_on(course.start))
-    at = rng.choice([i for i, row in enumerate(rows) if row.content])
-    why = rng.choice(("gap", "duplicate", "wrong_stream", "after_terminal"))
-    course.deeds.append(Deed("reducer", _REFUSED.get(why, "refuse"), (rows[at].of,)))
+    one.start = _texts(one.rng)
+    rows = used(handed_on(one.start))
+    at = one.rng.choice([i for i, row in enumerate(rows) if row.content])
+    why = one.rng.choice(("gap", "duplicate", "wrong_stream", "after_terminal"))
+    one.deeds.append(Deed("reducer", _REFUSED.get(why, "refuse"), (rows[at].of,)))
     due = [str(row.of) for row in rows]
     rows[at] = replace(rows[at], result=why)
-    course.report(rows, due)
-    course.notes = frozenset(("one of two",))
-    return course
+    one.report(rows, due)
+    one.notes = frozenset(("one of two",))
 
 
 _REFUSED: Final = {"wrong_stream": "foreign", "after_terminal": "late"}
 """What a reducer says of an event that it refuses → what it would be if that were so."""
 
 
-def _puts_right(rng: Random) -> _Course:
+def _puts_right(one: _Course) -> None:
     """A reducer that brings into order again what the network had displaced."""
-    start = answer(range(2000, 2000 + rng.randint(4, 20)))
-    course = _Course(rng, start)
-    at = rng.randint(1, len(start) - 4)
-    course.wire = [*start[:at], start[at + 1], start[at], *start[at + 2 :]]
-    course.deeds.append(Deed("transport", "move", (at,)))
-    course.passages.append(Passage("transport", in_bytes(start), in_bytes(course.wire), by_event=True))
+    start = answer(range(2000, 2000 + one.rng.randint(4, 20)))
+    one.start = start
+    at = one.rng.randint(1, len(start) - 4)
+    one.wire = [*start[:at], start[at + 1], start[at], *start[at + 2 :]]
+    one.deeds.append(Deed("transport", "move", (at,)))
+    one.passages.append(Passage("transport", in_bytes(start), in_bytes(one.wire), by_event=True))
     place = {event.text: i for i, event in enumerate(start)}
-    course.applied = sorted(used(handed_on(course.wire)), key=lambda row: place.get(row.text, 0))
-    return course
+    one.applied = sorted(used(handed_on(one.wire)), key=lambda row: place.get(row.text, 0))
 
 
-def _puts_right_unseen(rng: Random) -> _Course:
+def _puts_right_unseen(one: _Course) -> None:
     """The same, and nobody tells in which order it was sent."""
-    course = _puts_right(rng)
-    course.points = frozenset(_POINTS[2:])
-    return course
+    _puts_right(one)
+    one.points = frozenset(_POINTS[2:])
 
 
-def _kept(rng: Random) -> _Course:
+def _kept(one: _Course) -> None:
     """An application that shows its text: the one that it was given, whatever it reported, or another one."""
-    course = _Course(rng, _texts(rng))
-    given = handed_on(course.start)
+    one.start = _texts(one.rng)
+    given = handed_on(one.start)
     slot, rows = _slot(given), used(given)
-    course.hows = {point: _how(point, slots=(slot,)) for point in _POINTS[:4]}
+    one.hows = {point: _how(point, slots=(slot,)) for point in _POINTS[:4]}
     of_text = [i for i, row in enumerate(rows) if row.content]
-    at, how = rng.choice(of_text), rng.choice(("raised", "silent", "ignored", "another", "plain"))
+    at, how = one.rng.choice(of_text), one.rng.choice(("raised", "silent", "ignored", "another", "plain"))
     kept = slot
     if how in ("ignored", "another"):
         kept = _slot([row for i, row in enumerate(rows) if i != at])
     if how == "another":
-        course.deeds.append(Deed("reducer", "misapply", (at,)))
+        one.deeds.append(Deed("reducer", "misapply", (at,)))
         due = tuple(str(row.of) for row in rows)
-        course.passages.append(Passage("reducer", due, tuple(f"{o}~" if int(o) == at else o for o in due)))
+        one.passages.append(Passage("reducer", due, tuple(f"{o}~" if int(o) == at else o for o in due)))
     if how in ("raised", "ignored"):
         rows[at] = replace(rows[at], result=how)
-    course.notes = {"raised": _FALSE, "ignored": _UNPROVABLE}.get(how, frozenset())
-    course.applied = [] if how == "silent" else rows
-    course.hows["applied"] = _how("applied", slots=(kept,))
-    return course
+    one.notes = {"raised": _FALSE, "ignored": _UNPROVABLE}.get(how, frozenset())
+    one.applied = [] if how == "silent" else rows
+    one.hows["applied"] = _how("applied", slots=(kept,))
 
 
 # --------------------------------------------------------------------------- parsers
 
 
-def _withholds(rng: Random) -> _Course:
+def _withholds(one: _Course) -> None:
     """An SDK that does not hand on reasoning, and says so or not; it may lose a text besides."""
-    start = _texts(rng, 5)
-    course = _Course(rng, [start[0], *(Event(500 + i, REASONING) for i in range(rng.randint(1, 6))), *start[1:]])
-    said_so = rng.random() < 0.5
-    course.parsed = [event for event in handed_on(course.start) if not event.parts & REASONING]
-    course.hows = {"parsed": _how("parsed", delivers=DELIVERED_BY_SDK & ~REASONING if said_so else 0)}
-    course.notes = _UNPROVABLE
-    return course
+    start = _texts(one.rng, 5)
+    one.start = [start[0], *(Event(500 + i, REASONING) for i in range(one.rng.randint(1, 6))), *start[1:]]
+    said_so = one.rng.random() < 0.5
+    one.parsed = [event for event in handed_on(one.start) if not event.parts & REASONING]
+    one.hows = {"parsed": _how("parsed", delivers=DELIVERED_BY_SDK & ~REASONING if said_so else 0)}
+    one.notes = _UNPROVABLE
 
 
-def _cuts_anew(rng: Random) -> _Course:
+def _cuts_anew(one: _Course) -> None:
     """A parser that joins pieces, whatever was promised of it, and may lose one; the whole text may be told or not."""
-    course = _Course(rng, _texts(rng, 6))
-    texts = [event for event in course.start if event.parts & TEXT]
+    one.start = _texts(one.rng, 6)
+    texts = [event for event in one.start if event.parts & TEXT]
     kept = list(texts)
-    told = rng.random() < 0.6
-    if told and rng.random() < 0.4:
-        kept = damaged(rng, "parser", kept, 1, course.deeds)
-        course.passages.append(Passage("parser", said(texts), said(kept)))
-    course.parsed = [course.start[0], *_in_other_pieces(rng, kept), Event(FINISHED, course.start[-2].parts)]
+    told = one.rng.random() < 0.6
+    if told and one.rng.random() < 0.4:
+        kept = damaged(one.rng, "parser", kept, 1, one.deeds)
+        one.passages.append(Passage("parser", said(texts), said(kept)))
+    one.parsed = [one.start[0], *_in_other_pieces(one.rng, kept), Event(FINISHED, one.start[-2].parts)]
     for point in _POINTS[:4]:
         slots = (_slot(kept if point == "parsed" else texts),) if told else ()
-        course.hows[point] = _how(point, slots=slots)
+        one.hows[point] = _how(point, slots=slots)
     read_out = ((READ_OUT, True),)
-    course.hows["parsed"] = replace(course.hows["parsed"], delivers=_promised(rng), watched=True, extra=read_out)
-    course.notes = frozenset(("recut",) if told else ("recut", "unprovable"))
-    return course
+    one.hows["parsed"] = replace(one.hows["parsed"], delivers=_promised(one.rng), watched=True, extra=read_out)
+    one.notes = frozenset(("recut",) if told else ("recut", "unprovable"))
 
 
 def _promised(rng: Random) -> int:
@@ -285,105 +275,101 @@ def _in_other_pieces(rng: Random, texts: Sequence[Event]) -> list[Event]:
     return pieces
 
 
-def _cuts_anew_and_stops(rng: Random) -> _Course:
+def _cuts_anew_and_stops(one: _Course) -> None:
     """A parser that joins pieces, whatever was promised of it, of which the application has enough before the end."""
-    course = _Course(rng, _texts(rng, 8), notes=frozenset(("recut", "unprovable")))
-    course.wire = course.start[: rng.randint(5, len(course.start) - 2)]
-    pieces = _in_other_pieces(rng, course.wire[1:])
-    course.parsed = [course.wire[0], *pieces[: rng.randint(1, len(pieces))]]
-    course.hows["wire"] = _how("wire", end="cancelled")
-    course.hows["parsed"] = _how("parsed", delivers=_promised(rng), watched=True, end="cancelled")
-    course.hows["applied"] = _how("applied", end="cancelled")
-    return course
+    one.start = _texts(one.rng, 8)
+    one.notes = frozenset(("recut", "unprovable"))
+    one.wire = one.start[: one.rng.randint(5, len(one.start) - 2)]
+    pieces = _in_other_pieces(one.rng, one.wire[1:])
+    one.parsed = [one.wire[0], *pieces[: one.rng.randint(1, len(pieces))]]
+    one.hows["wire"] = _how("wire", end="cancelled")
+    one.hows["parsed"] = _how("parsed", delivers=_promised(one.rng), watched=True, end="cancelled")
+    one.hows["applied"] = _how("applied", end="cancelled")
 
 
-def _by_lines(rng: Random) -> _Course:
+def _by_lines(one: _Course) -> None:
     """The body ends without a blank line, and the parser takes the end for one."""
-    whole = _texts(rng)
-    at = rng.randint(2, len(whole) - 2)
-    course = _Course(rng, whole[:at])
-    course.parsed = handed_on(whole[: at + 1])
+    whole = _texts(one.rng)
+    at = one.rng.randint(2, len(whole) - 2)
+    one.start = whole[:at]
+    one.parsed = handed_on(whole[: at + 1])
     told = ((PENDING_BYTES, 40),)
-    course.hows = {point: _how(point, extra=told) for point in _POINTS[:3]}
-    course.deeds.append(Deed("source", "cut", tuple(range(at, len(whole)))))
-    return course
+    one.hows = {point: _how(point, extra=told) for point in _POINTS[:3]}
+    one.deeds.append(Deed("source", "cut", tuple(range(at, len(whole)))))
 
 
-def _parser_swallows(rng: Random) -> _Course:
+def _parser_swallows(one: _Course) -> None:
     """A parser that hands errors on, and passes over the one that ended the answer."""
-    start = _texts(rng)
-    course = _Course(rng, [*start[: rng.randint(2, len(start) - 1)], Event(parts=ERROR)])
-    course.parsed = [event for event in course.start if not event.parts & (ERROR | TERMINAL)]
-    course.hows = {"parsed": _how("parsed", delivers=ALL_PARTS & ~TERMINAL)}
-    course.deeds.append(Deed("parser", "swallow", (len(course.start) - 1,)))
-    course.passages.append(Passage("parser", (*said(course.start), "error"), said(course.parsed)))
-    return course
+    start = _texts(one.rng)
+    one.start = [*start[: one.rng.randint(2, len(start) - 1)], Event(parts=ERROR)]
+    one.parsed = [event for event in one.start if not event.parts & (ERROR | TERMINAL)]
+    one.hows = {"parsed": _how("parsed", delivers=ALL_PARTS & ~TERMINAL)}
+    one.deeds.append(Deed("parser", "swallow", (len(one.start) - 1,)))
+    one.passages.append(Passage("parser", (*said(one.start), "error"), said(one.parsed)))
 
 
 # --------------------------------------------------------------------------- what only some readers take
 
 
-def _odd_bytes(rng: Random) -> _Course:
+def _odd_bytes(one: _Course) -> None:
     """Texts in which bytes stand that are no UTF-8: this parser leaves some of them out."""
-    start = _texts(rng, 5)
-    odd = [i for i, event in enumerate(start) if event.content and rng.random() < 0.3] or [2]
-    return _left_out_by_right(rng, start, odd, TEXT | MALFORMED)
+    start = _texts(one.rng, 5)
+    odd = [i for i, event in enumerate(start) if event.content and one.rng.random() < 0.3] or [2]
+    _left_out_by_right(one, start, odd, TEXT | MALFORMED)
 
 
-def _implied(rng: Random) -> _Course:
+def _implied(one: _Course) -> None:
     """The end of a call without arguments, which this parser has no use for."""
-    start = _texts(rng, 5)
+    start = _texts(one.rng, 5)
     start[2] = replace(start[2], parts=TOOL_START)
-    return _left_out_by_right(rng, start, [3], TOOL_ARGS | OTHER)
+    _left_out_by_right(one, start, [3], TOOL_ARGS | OTHER)
 
 
-def _left_out_by_right(rng: Random, start: list[Event], places: Sequence[int], parts: int) -> _Course:
+def _left_out_by_right(one: _Course, start: list[Event], places: Sequence[int], parts: int) -> None:
     """A parser that does not hand on events with these parts, which stand at some places."""
     start = [Event(900 + i, parts) if i in places else event for i, event in enumerate(start)]
-    course = _Course(rng, start, notes=_UNPROVABLE)
-    course.parsed = [event for event in handed_on(start) if event.parts != parts]
-    return course
+    one.start = start
+    one.notes = _UNPROVABLE
+    one.parsed = [event for event in handed_on(start) if event.parts != parts]
 
 
-def _kinds_apart(rng: Random) -> _Course:
+def _kinds_apart(one: _Course) -> None:
     """An application that takes up the whole answer before the thoughts that came before it, and between."""
-    start = _texts(rng, 6)
-    thoughts = [Event(500 + i, REASONING) for i in range(rng.randint(2, 6))]
-    course = _Course(rng, [*start[:3], *thoughts, *start[3:]], notes=_UNPROVABLE)
-    rows = used(handed_on(course.start))
-    course.applied = sorted(rows, key=lambda row: (bool(row.parts & FINISH), bool(row.parts & REASONING)))
-    return course
+    start = _texts(one.rng, 6)
+    thoughts = [Event(500 + i, REASONING) for i in range(one.rng.randint(2, 6))]
+    one.start = [*start[:3], *thoughts, *start[3:]]
+    one.notes = _UNPROVABLE
+    rows = used(handed_on(one.start))
+    one.applied = sorted(rows, key=lambda row: (bool(row.parts & FINISH), bool(row.parts & REASONING)))
 
 
-def _other_end(rng: Random) -> _Course:
+def _other_end(one: _Course) -> None:
     """A parser that hands on all, and says of the finish that it was another one."""
-    course = _Course(rng, _texts(rng))
+    one.start = _texts(one.rng)
     told = [((FINISH_REASONS_ATTRIBUTE, [why]),) for why in ("stop", "length")]
-    course.hows.update((point, _how(point, extra=told[0])) for point in _POINTS[:3])
-    course.hows["parsed"] = _how("parsed", extra=told[1])
-    course.deeds.append(Deed("parser", "alter", (len(course.start) - 2,)))
-    course.passages.append(Passage("parser", (*said(course.start), "stop"), (*said(course.start), "length")))
-    return course
+    one.hows.update((point, _how(point, extra=told[0])) for point in _POINTS[:3])
+    one.hows["parsed"] = _how("parsed", extra=told[1])
+    one.deeds.append(Deed("parser", "alter", (len(one.start) - 2,)))
+    one.passages.append(Passage("parser", (*said(one.start), "stop"), (*said(one.start), "length")))
 
 
-def _returns_early(rng: Random) -> _Course:
+def _returns_early(one: _Course) -> None:
     """The application has enough, and its parser, whatever was promised of it, ends as if that were all."""
-    course = _Course(rng, _texts(rng, 8), notes=_UNPROVABLE)
-    course.wire = course.start[: rng.randint(4, len(course.start) - 2)]
-    course.hows["wire"] = _how("wire", end="cancelled")
-    course.hows["parsed"] = _how("parsed", delivers=_promised(rng), watched=True, end="eof")
-    return course
+    one.start = _texts(one.rng, 8)
+    one.notes = _UNPROVABLE
+    one.wire = one.start[: one.rng.randint(4, len(one.start) - 2)]
+    one.hows["wire"] = _how("wire", end="cancelled")
+    one.hows["parsed"] = _how("parsed", delivers=_promised(one.rng), watched=True, end="eof")
 
 
-def _mixed_up(rng: Random) -> _Course:
+def _mixed_up(one: _Course) -> None:
     """A reducer that builds events of another stream into this answer."""
-    course, count = _Course(rng, _texts(rng)), rng.randint(1, 3)
-    rows = used(handed_on(course.start))
-    course.hows = {"applied": _how("applied", extra=((FOREIGN, count),))}
-    course.deeds.append(Deed("reducer", "foreign", (0,)))
+    one.start, count = _texts(one.rng), one.rng.randint(1, 3)
+    rows = used(handed_on(one.start))
+    one.hows = {"applied": _how("applied", extra=((FOREIGN, count),))}
+    one.deeds.append(Deed("reducer", "foreign", (0,)))
     due = tuple(str(row.of) for row in rows)
-    course.passages.append(Passage("reducer", due, (*due, *(f"another's {i}" for i in range(count)))))
-    return course
+    one.passages.append(Passage("reducer", due, (*due, *(f"another's {i}" for i in range(count)))))
 
 
 _REDUCERS: Final = (
@@ -394,22 +380,4 @@ _REDUCERS: Final = (
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
                    _other_end, _returns_early)  # fmt: skip
 
-
-def _one_of(*makers: Callable[[Random], _Course]) -> Callable[[Random, str], Trial]:
-    def stream(rng: Random, name: str) -> Trial:
-        make = rng.choice(makers)
-        return make(rng).trial(name, _called(make).replace("_", " "))
-
-    return stream
-
-
-def _called(make: Callable[[Random], _Course]) -> str:
-    return make.__name__.strip("_")
-
-
-SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
-    "reducers": (_one_of(*_REDUCERS), 1),
-    "parsers": (_one_of(*_PARSERS), 1),
-    **{_called(make): (_one_of(make), 0) for make in (*_REDUCERS, *_PARSERS)},
-}
-"""Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""
+SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}
