@@ -23,6 +23,7 @@ from streamwitness.semconv import (
     PENDING_BYTES,
     READ_OUT,
     REASONING,
+    SHARED_NUMBERS,
     TERMINAL,
     TEXT,
     TOOL_ARGS,
@@ -353,6 +354,19 @@ def _other_end(one: _Course) -> None:
     one.passages.append(Passage("parser", (*said(one.start), "stop"), (*said(one.start), "length")))
 
 
+def _one_number(one: _Course) -> None:
+    """A parser that hands on the pieces of two calls under the number of the first, as both have an id of their own."""
+    start = _texts(one.rng, 5)
+    calls = [Event(800 + i, TOOL_ARGS if i % 3 else TOOL_START) for i in range(6)]
+    one.start = [*start[:-2], *calls, *start[-2:]]
+    one.notes = _UNPROVABLE
+    one.hows["parsed"] = _how("parsed", watched=one.rng.random() < 0.5, extra=((SHARED_NUMBERS, 1),))
+    first = len(start) - 2
+    one.deeds.append(Deed("parser", "alter", tuple(range(first + 3, first + 6))))
+    numbered = [f"{i // 3}/tool:{call.text}" for i, call in enumerate(calls)]
+    one.passages.append(Passage("parser", tuple(numbered), tuple(f"0{told[1:]}" for told in numbered)))
+
+
 def _returns_early(one: _Course) -> None:
     """The application has enough, and its parser, whatever was promised of it, ends as if that were all."""
     one.start = _texts(one.rng, 8)
@@ -378,6 +392,6 @@ _REDUCERS: Final = (
     _mixed_up,
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
-                   _other_end, _returns_early)  # fmt: skip
+                   _other_end, _returns_early, _one_number)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

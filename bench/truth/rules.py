@@ -136,6 +136,7 @@ HOP: Final = (
     Mutation("7.2 parsed: nor once somebody stops", {"handed.event_by_event": as_promised}, ("cuts_anew_and_stops",),
              ("none",)),
     Mutation("7.2 parsed: nor that it reads to the end", {"hops.event_by_event": as_promised}, ("returns_early",)),
+    Mutation("7.2 parsed: calls under one number", {"handed._with_numbers": first(0)}, ("one_number",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},
              ("behind_the_end",)),
     Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)},

@@ -16,7 +16,7 @@ from streamwitness.backlog import Backlog
 from streamwitness.events import Reading
 from streamwitness.ledger import Event
 from streamwitness.observer import is_opaque
-from streamwitness.semconv import CLIENT_ENDS, ERROR, MISSING, READ_OUT, RESULT, TERMINAL
+from streamwitness.semconv import CLIENT_ENDS, ERROR, MISSING, READ_OUT, RESULT, SHARED_NUMBERS, TERMINAL
 
 from . import ends
 from .links import Link
@@ -253,9 +253,13 @@ class Parsed:
             return
         self._guarded(self._compare)
         complete = None if self._broken else self._reader.complete
-        read_out = end == "eof" and self.link.tap is not None and self.link.tap.end == "eof"
-        extra = {READ_OUT: True} if read_out else None
-        self.recorder.close(self._clock(), end, detail=detail, complete=complete, extra=extra)
+        self.recorder.close(self._clock(), end, detail=detail, complete=complete, extra=self._known(end))
         listeners, self.on_end = self.on_end, []
         for listener in listeners:
             listener(end)
+
+    def _known(self, end: str) -> dict[str, Any]:
+        """What only a closing block can say."""
+        read_out = end == "eof" and self.link.tap is not None and self.link.tap.end == "eof"
+        known = {READ_OUT: read_out, SHARED_NUMBERS: self._reader.shared_numbers}
+        return {key: value for key, value in known.items() if value}

@@ -42,6 +42,11 @@ class Reader:
         return self._profile.read_object(item)
 
     @property
+    def shared_numbers(self) -> int:
+        """Calls that began under a number that another had before them."""
+        return self._profile.shared_numbers if self._profile is not None else 0
+
+    @property
     def snapshot(self) -> Callable[[Any], Any] | None:
         """The profile's `snapshot`, if it has one; asked for once something was read."""
         return getattr(self._profile, "snapshot", None)

@@ -76,6 +76,10 @@ class Profile(Protocol):
         """The provider's own fault: events that its grammar does not allow where they stand; 0 where it has none."""
 
     @property
+    def shared_numbers(self) -> int:
+        """Calls that began under a number of another's; 0 where calls have none, or each its own."""
+
+    @property
     def contradictions(self) -> tuple[str, ...]:
         """What the stream says against itself, and so the provider's own fault: `kind count first last` each."""
 

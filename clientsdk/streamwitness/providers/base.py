@@ -57,6 +57,11 @@ class JsonProfile(Generic[S]):
         """Canonical finish of each choice that has one, in order of the choices."""
         return tuple(finish for _, finish in sorted(self._finishes.items()))
 
+    @property
+    def shared_numbers(self) -> int:
+        """Calls that began under a number of another's; none where they have none, or nobody counts."""
+        return 0
+
     def placed(self, at: Callable[[], int]) -> None:
         """Who counts the events, to be asked for the position of the one that is read."""
         self._at = at

@@ -43,6 +43,7 @@ class Generic:
     sequence: Final = None
     snapshot_mismatches: Final = 0
     grammar_breaks: Final = 0
+    shared_numbers: Final = 0
     contradictions: Final[tuple[str, ...]] = ()
     numbers: Final = None
 

@@ -91,6 +91,11 @@ class OpenAIChat(JsonProfile[Chunk]):
         done = bool(finishes) and self._choices.keys() <= finishes.keys() and "error" not in finishes.values()
         return done and not self._overflow
 
+    @property
+    def shared_numbers(self) -> int:
+        """Calls that began under a number that another had before them."""
+        return sum(choice.shared for choice in self._choices.values())
+
     def read(self, name: bytes, data: bytes) -> Reading:
         """Read a framed event; never raises."""
         if self._plain:
@@ -196,14 +201,14 @@ class OpenAIChat(JsonProfile[Chunk]):
 class _Choice:
     """What is known of one choice: its tool calls."""
 
-    __slots__ = ("_calls", "_last", "_seen", "index", "text")
+    __slots__ = ("_calls", "_last", "_seen", "index", "shared", "text")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.text = f"{index}/text/0"
         self._calls: dict[object, _Tool] = {}
         self._last: _Tool | None = None
-        self._seen = 0
+        self._seen = self.shared = 0
 
     @property
     def has_tools(self) -> bool:
@@ -219,6 +224,7 @@ class _Choice:
         tool = self._calls.get(key) if key is not None else None if name else self._last
         new = tool is None or bool(name and call_id and tool.id and call_id != tool.id)
         if tool is None or new:
+            self.shared += tool is not None and isinstance(key, int)
             tool = _Tool(f"{self.index}/tool/{self._seen}", call_id)
             if self._seen < MAX_TRACKED:
                 self._seen += 1

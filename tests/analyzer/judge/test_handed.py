@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import DELIVERED_BY_SDK, FINISHED, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, TEXT
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, SHARED_NUMBERS, TEXT
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
@@ -75,6 +75,15 @@ def test_a_plain_loss_is_one_of_every_parser(watched: bool) -> None:
     after = record(how, [*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]])
     (change,) = judge_handed_on(record(How("wire", slots=ALL), ANSWER), after, peer=True).changes
     assert (change.kind, change.count, change.span) == ("gap", 1, (3, 3))
+
+
+@pytest.mark.parametrize(("read", "out", "status"), [(0, 1, "unproven"), (1, 1, "intact"), (2, 1, "intact")])
+@pytest.mark.parametrize("parsed", [handed_on(ANSWER), CUT_ANEW], ids=["as it came", "cut anew"])
+def test_calls_that_came_out_under_one_number(read: int, out: int, status: str, parsed: list[Event]) -> None:
+    """Their events are the same, for some servers number all of them 0; who joins by number would make one of two."""
+    before = record(How("wire", slots=ALL, extra=((SHARED_NUMBERS, read),)), ANSWER)
+    after = record(How("parsed", slots=ALL, watched=True, extra=((SHARED_NUMBERS, out),)), parsed)
+    assert judge_handed_on(before, after, peer=True).status == status
 
 
 def test_a_loss_of_a_parser_that_hands_on_event_by_event_has_its_place() -> None:

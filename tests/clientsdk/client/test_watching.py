@@ -15,7 +15,7 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import instrument, watch
-from streamwitness.semconv import FINISH, READ_OUT
+from streamwitness.semconv import FINISH, READ_OUT, SHARED_NUMBERS
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, cut, event, stream, wait_for_client
 
@@ -367,3 +367,25 @@ def test_an_event_too_large_to_be_read_at_the_wire_is_unknown_behind_it(sink: Me
     ):
         assert len(list(watch(lines(response), response=response))) == 3
     assert "stream.observer_fault" in sink.closing("parsed").extra
+
+
+def test_calls_that_a_parser_gives_one_number_are_told(sink: MemorySink) -> None:
+    """At the wire each has its own."""
+
+    def call(number: int) -> bytes:
+        said = {"index": number, "id": f"call_{number}", "function": {"name": "look", "arguments": "{}"}}
+        return b"data: %b\n\n" % json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [said]}}]}).encode()
+
+    def under_one(response: httpx.Response) -> Iterator[dict[str, Any]]:
+        for item in parse(response):
+            item["choices"][0]["delta"]["tool_calls"][0]["index"] = 0
+            yield item
+
+    with (
+        RawServer(stream([call(0) + call(1)])) as server,
+        httpx.Client() as client,
+        instrument(client).stream("POST", server.url + "/v1/chat/completions") as response,
+    ):
+        list(watch(under_one(response), response=response))
+    told = [sink.closing(point).extra.get(SHARED_NUMBERS) for point in ("wire", "parsed")]
+    assert told == [None, 1]

@@ -431,3 +431,14 @@ def test_numbers_that_are_no_integers_are_no_index() -> None:
     choices = [{"index": number} for number in (math.inf, math.nan, 2.5, 2.0)]
 
     assert [choice.index for choice in SHAPE.lenient({"choices": choices}).choices or ()] == [None, None, None, 2]
+
+
+@pytest.mark.parametrize(("numbers", "shared"), [((0, 1), 0), ((0, 0), 1), ((None, None), 0)])
+def test_calls_that_share_a_number_are_counted(numbers: tuple[int | None, int | None], shared: int) -> None:
+    """Each with an id of its own: two calls all the same, which some readers would join by their number."""
+    profile = OpenAIChat()
+    for place, number in enumerate(numbers):
+        call = {"index": number, "id": f"call_{place}", "function": {"name": "look", "arguments": "{}"}}
+        profile.read_object({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+        profile.read_object({"choices": [{"index": 0, "delta": {"tool_calls": [{**call, "id": None}]}}]})
+    assert profile.shared_numbers == shared

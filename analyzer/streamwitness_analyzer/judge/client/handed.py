@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, TERMINAL
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
@@ -46,6 +46,7 @@ _OTHER_PIECES: Final = "its parser may hand on the same content in other pieces"
 _CUT: Final = "the body ended without a blank line; the parser may have read on to there"
 _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
 """Kinds of changes that leave every other event as and where it was."""
+_ONE_NUMBER: Final = "calls came out under one number that had each its own; some readers make one of them"
 _DIFFERS: Final = "the content differs, and was cut into other events"
 _FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
 _OTHER_FINISH: Final = "why it ended came out as something else"
@@ -80,8 +81,7 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     read, out = View(before, "semantic"), View(after, "semantic")
     hop = _by_event(read, out, peer=peer)
     if hop.status != "faulty":
-        told = hop.status == "intact" and read.closed and out.closed and peer
-        return _with_finish(hop, before, after) if told else hop
+        return _one_for_one(hop, read, out, peer=peer)
     proven = _before_the_cut(hop, out) if stopped_within_an_event(before) else hop
     handing = Handing(before, after, peer, read, out, hop, proven)
     return next((answer for rule in RULES if (answer := rule(handing)) is not None), proven)
@@ -90,6 +90,13 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
 def cut_anew(before: Record, after: Record, *, peer: bool) -> bool:
     """Whether what was handed on is not, event by event, what was read, whatever all of it holds."""
     return _by_event(View(before, "semantic"), View(after, "semantic"), peer=peer).status == "faulty"
+
+
+def _one_for_one(hop: Hop, read: View, out: View, *, peer: bool) -> Hop:
+    """The hop without a difference of events; its finish and calls may have come out as something else all the same."""
+    if hop.status == "intact" and read.closed and out.closed and peer:
+        hop = _with_finish(hop, read.record, out.record)
+    return _with_numbers(hop, read.record, out.record)
 
 
 def _by_event(read: View, out: View, *, peer: bool) -> Hop:
@@ -232,7 +239,22 @@ def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
         return Hop("unproven", prefix=hop.prefix, reason=_FINISH_TOO_EARLY)
     if _calls(before) != _calls(after):
         return Hop("unproven", prefix=hop.prefix, reason=_OTHER_TURNS)
-    return Hop("intact", prefix=hop.prefix)
+    return _with_numbers(Hop("intact", prefix=hop.prefix), before, after)
+
+
+def _with_numbers(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop; not intact where calls came out under one number that had each its own.
+
+    They are told apart by their ids as well, so that not everybody makes one of them.
+    """
+    if hop.status != "intact" or _shared_numbers(after) <= _shared_numbers(before):
+        return hop
+    return Hop("unproven", prefix=hop.prefix, unread=hop.unread, reason=_ONE_NUMBER)
+
+
+def _shared_numbers(record: Record) -> int:
+    told = record.told(SHARED_NUMBERS)
+    return told if isinstance(told, int) else 0
 
 
 def _calls(record: Record) -> list[tuple[str, int]]:
