@@ -212,6 +212,11 @@ class Block:
         events, judged = self.totals["events"], self.totals["judged"]
         refusals = (
             (events > sc.MAX_EVENTS, f"stream.total.events is {events}, at most {sc.MAX_EVENTS}"),
+            (
+                max(self.max_before, self.max_after) >= sc.MAX_EVENTS,
+                f"{sc.BLOCK_MAX_AFTER} is {self.max_after}, {sc.BLOCK_MAX_BEFORE} {self.max_before}:"
+                f" below {sc.MAX_EVENTS}",
+            ),
             (judged > events, f"stream.total.judged {judged} is more than stream.total.events {events}"),
             (self.row_count > sc.MAX_BLOCK_ROWS, f"{sc.BLOCK_ROWS} is {self.row_count}, at most {sc.MAX_BLOCK_ROWS}"),
             (
@@ -227,9 +232,11 @@ class Block:
             if refused:
                 raise BlockError(why)
         try:
-            self.columns()
+            named = self.columns().get("of", ())
         except _rows.RowsError as error:
             raise BlockError(f"{sc.ROWS}: {error}") from error
+        if self.point == "applied" and any(self.max_after < at != sc.MISSING for at in named):
+            raise BlockError(f"{sc.ROWS} name events beyond {sc.BLOCK_MAX_AFTER} {self.max_after}")
 
 
 def _marked(attributes: Mapping[str, Value]) -> int:
