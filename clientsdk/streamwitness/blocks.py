@@ -214,8 +214,7 @@ class Block:
             (events > sc.MAX_EVENTS, f"stream.total.events is {events}, at most {sc.MAX_EVENTS}"),
             (
                 max(self.max_before, self.max_after) >= sc.MAX_EVENTS,
-                f"{sc.BLOCK_MAX_AFTER} is {self.max_after}, {sc.BLOCK_MAX_BEFORE} {self.max_before}:"
-                f" below {sc.MAX_EVENTS}",
+                f"{sc.BLOCK_MAX_BEFORE} or {sc.BLOCK_MAX_AFTER} is not below {sc.MAX_EVENTS}",
             ),
             (judged > events, f"stream.total.judged {judged} is more than stream.total.events {events}"),
             (self.row_count > sc.MAX_BLOCK_ROWS, f"{sc.BLOCK_ROWS} is {self.row_count}, at most {sc.MAX_BLOCK_ROWS}"),
