@@ -6,6 +6,7 @@ intact or cleared that was damaged, and an ending has the maker that it had, or 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, Final
 
@@ -71,9 +72,15 @@ def _cleared(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
 
 
 def _nothing_left_of_somebody(trial: Trial, weak: _Verdict) -> bool:
-    """Whether of some process or exchange no record is left at all: of what nobody knows of, nothing is said."""
-    held = {(point["exchange"], point["witness"]) for point in weak["points"] if point["held"] != "none"}
-    return not held >= {(block.exchange, block.witness) for block in trial.blocks}
+    """Whether of some process or exchange no record is left at all: of what nobody knows of, nothing is said.
+
+    Nor of a second record that a client made of one of its points, which nobody announces.
+    """
+    held = Counter((p["exchange"], p["witness"], p["point"]) for p in weak["points"] if p["held"] != "none")
+    made = Counter((b.exchange, b.witness, b.point) for b in {b.recorder: b for b in trial.blocks}.values())
+    again = (of for of, count in made.items() if count > 1 and of[2] in CLIENT_POINTS)
+    processes = {of[:2] for of in made} - {of[:2] for of in held}
+    return bool(processes) or any(held[of] < made[of] for of in again)
 
 
 def _exchanges(weak: _Verdict) -> Set[str]:
