@@ -15,11 +15,11 @@ from streamwitness.semconv import EDITED
 from .harm import reworded
 from .labels import Deed
 from .mediator import Scene
+from .said import UNNUMBERED
 from .sockets.acts import DONE, Act, Event
 from .sockets.scenario import written
 from .ways import sorts
 
-_SSE: Final = ("openai_chat", "anthropic", "gemini")
 _IN_PIECES: Final = ("openai_chat", "anthropic")
 """Formats in which the arguments of a call come in pieces."""
 _UNPROVABLE: Final = frozenset(("unprovable",))
@@ -318,5 +318,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-SORTS: Final = sorts("edges", 1, _MAKERS, lambda rng: Scene(rng, rng.choice(_SSE)))
+SORTS: Final = sorts("edges", 1, _MAKERS, lambda rng: Scene(rng, rng.choice(UNNUMBERED)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -22,12 +22,11 @@ from .labels import Deed, Ended, Passage, Trial, known_to_feed
 from .model import ENDS
 from .process import PACES_NS, Process, identity, stamped, told
 from .recorded import POINTS, framed, pieces
-from .said import spoken, tokens_of
+from .said import SSE, spoken, tokens_of
 from .sockets.acts import DONE, Event
 from .sockets.readers import is_complete
 from .sockets.scenario import written
 
-_SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
 _EVERYWHERE: Final = frozenset(POINTS)
 _NOWHERE: Final = Ended(frozenset(), None)
 _DELIVERS: Final = {"openai_chat": ALL_PARTS & ~TERMINAL & ~ERROR}
@@ -95,7 +94,7 @@ def _ended(ending: str, by: str | None) -> Ended:
 
 def resumed(rng: Random, name: str) -> Trial:
     """The connection breaks; what was lost comes in a second exchange, or from a later event on, or with a loss."""
-    scene = _Scene(rng, rng.choice(_SSE))
+    scene = _Scene(rng, rng.choice(SSE))
     events = scene.events
     stamp: Stamp = rng.choice(("id", "id", "field"))
     sent = rng.randint(1, len(events) - 1)
@@ -130,7 +129,7 @@ def resumed(rng: Random, name: str) -> Trial:
 
 def forgets(rng: Random, name: str) -> Trial:
     """The connection breaks, and of what the client still lacks the gateway has forgotten an event."""
-    scene = _Scene(rng, rng.choice(_SSE))
+    scene = _Scene(rng, rng.choice(SSE))
     events = scene.events
     lost = rng.choice([i for i, event in enumerate(events) if i and _says(scene.provider, event)])
     sent = rng.randint(1, lost)
@@ -151,7 +150,7 @@ def _says(provider: str, event: Event) -> bool:
 
 def cut_before(rng: Random, name: str) -> Trial:
     """The upstream ends too early, then the connection breaks; a further exchange brings what there was."""
-    scene = _Scene(rng, rng.choice(_SSE))
+    scene = _Scene(rng, rng.choice(SSE))
     finish = _finish(scene)
     events = scene.events[: rng.randint(1, finish)]
     scene.course.deeds.append(Deed("source", "cut", tuple(range(len(events), len(scene.events)))))
@@ -186,7 +185,7 @@ def _comes_back(scene: _Scene, events: Sequence[Event], sent: int, rest: Sequenc
 
 def tabs(rng: Random, name: str) -> Trial:
     """Two clients read one exchange; to one of them something may be lost."""
-    scene = _Scene(rng, rng.choice((*_SSE, "ollama")))
+    scene = _Scene(rng, rng.choice((*SSE, "ollama")))
     one, course = identity(rng), scene.course
     gateway = scene.process(one, POINTS)
     frames = scene.frames(scene.events)
@@ -204,7 +203,7 @@ def tabs(rng: Random, name: str) -> Trial:
 
 def gateways(rng: Random, name: str) -> Trial:
     """Two gateways in a row, one of which, or the way between them, may lose something."""
-    scene = _Scene(rng, rng.choice((*_SSE, "ollama")))
+    scene = _Scene(rng, rng.choice((*SSE, "ollama")))
     inner = identity(rng)
     outer, course = identity(rng, hop=1, like=inner), scene.course
     guilty = rng.choice(("nobody", "nobody", "inner", "outer", "between"))
@@ -228,7 +227,7 @@ _WHO: Final[dict[str, Component]] = {"inner": "gateway", "between": "source", "o
 
 def cut_behind(rng: Random, name: str) -> Trial:
     """Of two gateways in a row the one behind ends its answer too early; the other one hands on what it read."""
-    scene = _Scene(rng, rng.choice(_SSE))
+    scene = _Scene(rng, rng.choice(SSE))
     inner = identity(rng)
     outer = identity(rng, hop=1, like=inner)
     finish = _finish(scene)
@@ -258,7 +257,7 @@ def _in_a_row(scene: _Scene, inner: Identity, outer: Identity, seen: Sequence[Se
 
 def killed(rng: Random, name: str) -> Trial:
     """The gateway's or the client's process ends without a word; the other one goes on as it can."""
-    scene = _Scene(rng, rng.choice((*_SSE, "ollama")))
+    scene = _Scene(rng, rng.choice((*SSE, "ollama")))
     one, who = identity(rng), rng.choice(("gateway", "client"))
     at = rng.randint(0, len(scene.events) - 1)
     frames, alive = scene.frames(scene.events), who == "client"

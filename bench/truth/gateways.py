@@ -15,12 +15,12 @@ from .harm import of_the_answer, reworded
 from .labels import Deed
 from .mediator import Leg, Scene
 from .recorded import framed
+from .said import UNNUMBERED
 from .sockets.acts import DONE, Act, Event
 from .sockets.readers import acts_of
 from .sockets.scenario import written
 from .ways import sorts
 
-_SSE: Final = ("openai_chat", "anthropic", "gemini")
 _SEVERAL: Final = frozenset(("several answers",))
 _UNPROVABLE: Final = frozenset(("unprovable",))
 
@@ -336,5 +336,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-SORTS: Final = sorts("gateway", 2, _MAKERS, lambda rng: Scene(rng, rng.choice(_SSE)))
+SORTS: Final = sorts("gateway", 2, _MAKERS, lambda rng: Scene(rng, rng.choice(UNNUMBERED)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -17,12 +17,12 @@ from streamwitness.testing import MemorySink
 from .labels import Deed, Ended, Passage, Trial
 from .process import PACES_NS, Process, identity, stamped, told
 from .recorded import framed, pieces
+from .said import SSE
 from .sockets.acts import Act, Event
 from .sockets.relay import unnumbered
 from .sockets.scenario import written
 from .ways import sorts
 
-_SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
 _WAY: Final[tuple[Point, ...]] = ("egress", "wire")
 _UNPROVABLE: Final = frozenset(("unprovable",))
 
@@ -168,5 +168,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-SORTS: Final = sorts("numbers", 1, _MAKERS, lambda rng: _Numbered(rng, rng.choice(_SSE)))
+SORTS: Final = sorts("numbers", 1, _MAKERS, lambda rng: _Numbered(rng, rng.choice(SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

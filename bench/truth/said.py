@@ -12,6 +12,11 @@ from .sockets.readers import acts_of
 from .sockets.scenario import TRANSLATED, WRITERS, written
 from .sockets.works import Pass, Reprint, Translate
 
+SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
+"""Providers that send server-sent events."""
+UNNUMBERED: Final = ("openai_chat", "anthropic", "gemini")
+"""Those among them whose events have no numbers of their own: what is taken out or put in leaves no hole in those."""
+
 _WORDS: Final = (
     "the ",
     "of ",

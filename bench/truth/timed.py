@@ -19,6 +19,7 @@ from .labels import Deed, Ended, Passage, Trial
 from .process import Process, Timed, identity
 from .process import told as sent_by
 from .recorded import framed
+from .said import UNNUMBERED
 from .sockets.acts import Act, Event
 from .sockets.scenario import written
 from .ways import sorts
@@ -29,7 +30,6 @@ _S: Final = 10
 """Paces in a second."""
 _MS: Final = 100
 """Milliseconds in a pace."""
-_SSE: Final = ("openai_chat", "anthropic", "gemini")
 _NOWHERE: Final = Ended(frozenset(), None)
 _GATEWAY: Final[tuple[Point, ...]] = ("ingress", "egress")
 _WAY: Final[tuple[Point, ...]] = ("egress", "wire")
@@ -216,5 +216,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-SORTS: Final = sorts("timed", 1, _MAKERS, lambda rng: _Clocked(rng, rng.choice(_SSE)))
+SORTS: Final = sorts("timed", 1, _MAKERS, lambda rng: _Clocked(rng, rng.choice(UNNUMBERED)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""
