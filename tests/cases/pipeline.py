@@ -17,6 +17,7 @@ from streamwitness.client import links
 from streamwitness.client.applying import Applied
 from streamwitness.client.links import Link
 from streamwitness.client.tap import Tap
+from streamwitness.demo.scripts import chunk
 from streamwitness.gateway.stamp import rewriter
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
@@ -35,11 +36,18 @@ Parser = Callable[[Iterator[bytes]], Iterator[Any]]
 Reducer = Callable[[Iterator[Any], Applied], None]
 """Builds the answer, and reports each event."""
 
+DONE: Final = b"data: [DONE]\n\n"
+
 _ERRORS: dict[str, Callable[[], BaseException]] = {
     "reset": ConnectionResetError,
     "timeout": lambda: httpx.ReadTimeout("nothing more in time"),
     "protocol_error": lambda: httpx.RemoteProtocolError("peer closed the connection without a whole body"),
 }
+
+
+def spoken(*words: str) -> list[bytes]:
+    """An answer of Chat Completions: an event for each word, the finish and the terminator."""
+    return [*(chunk({"content": word}) for word in words), chunk({}, finish="stop"), DONE]
 
 
 def everything(events: Iterator[Any], answer: Applied) -> None:

@@ -10,11 +10,11 @@ import pytest
 from streamwitness.demo.scripts import chunk
 
 from .parsers import json_per_read_and_skips, proper
-from .pipeline import Play, Stream, told
+from .pipeline import Play, Stream, spoken, told
 from .table import Verdict
 
 WORDS = ("The", " harbour", " was", " quiet", " when")
-SSE = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+SSE = spoken(*WORDS)
 LINES = [event.removeprefix(b"data: ").replace(b"\n\n", b"\n") for event in SSE[:-1]]
 ERROR = [b'{\n  "error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}\n}\n']
 HTML = [b"<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>\n"]

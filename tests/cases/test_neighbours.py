@@ -10,12 +10,11 @@ import pytest
 from streamwitness.demo.scripts import chunk
 
 from . import gateways, parsers
-from .pipeline import Parser, Play, Stream, told
+from .pipeline import DONE, Parser, Play, Stream, spoken, told
 from .reducers import unguarded
 
 WORDS = ("The", " harbour", " was", " quiet", " when")
-DONE = b"data: [DONE]\n\n"
-ANSWER = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), DONE]
+ANSWER = spoken(*WORDS)
 SPLITS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
 """Characters at which `str.splitlines` ends a line, and server-sent events do not."""
 

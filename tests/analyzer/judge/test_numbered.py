@@ -14,10 +14,10 @@ from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import FIRST_NUMBER, STAMPED, Stamp
 from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
-from tests.cases.pipeline import Play, Stream
+from tests.cases.pipeline import Play, Stream, spoken
 
 WORDS = 8
-ANSWER = [chunk({"content": "ha "})] * WORDS + [chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+ANSWER = spoken(*["ha "] * WORDS)
 """Equal events, which only their number tells apart."""
 
 

@@ -30,10 +30,10 @@ from streamwitness.semconv import (
 )
 from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
-from tests.cases.pipeline import Play, Stream
+from tests.cases.pipeline import Play, Stream, spoken
 
 WORDS = ["The", " harbour", " was", " quiet", " when", " the", " boat", " came"]
-ANSWER = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+ANSWER = spoken(*WORDS)
 GLUED = b'data: {"id":"c1","object":"chat.completion.cdata: {"id":"c1","choices":[]}\n\n'
 BROKEN = [*ANSWER[:3], GLUED, *ANSWER[4:]]
 AFTER = [*ANSWER[:5], ANSWER[-1], *ANSWER[5:-1]]

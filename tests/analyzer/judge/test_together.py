@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import LINKED, UPSTREAM_EXCHANGE
 from streamwitness_analyzer.judge import judge
 from tests.cases.parsers import proper
-from tests.cases.pipeline import Play, Stream
+from tests.cases.pipeline import Play, Stream, spoken
 
-WORDS = ["The", " harbour", " was", " quiet", " when", " the", " boat", " came"]
-ANSWER = [*(chunk({"content": word}) for word in WORDS), chunk({}, finish="stop"), b"data: [DONE]\n\n"]
+ANSWER = spoken("The", " harbour", " was", " quiet", " when", " the", " boat", " came")
 SENT, RECEIVED = 6, 4
 """Events of the first exchange: two were under way when the connection broke."""
 
