@@ -22,7 +22,7 @@ from .sockets.acts import DONE, Act, Event
 from .sockets.scenario import written
 from .ways import sorts
 
-_SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
+SSE: Final = ("openai_chat", "openai_responses", "anthropic", "gemini")
 _GATEWAY: Final[tuple[Point, ...]] = ("ingress", "egress")
 _CLIENT: Final[tuple[Point, ...]] = ("wire", "parsed", "applied")
 _UNPROVABLE: Final = frozenset(("unprovable",))
@@ -30,7 +30,7 @@ _NOWHERE: Final = Ended(frozenset(), None)
 
 
 @dataclass
-class _Path:
+class Journey:
     """An answer, what of it each point had, and how that ended there."""
 
     rng: Random
@@ -39,6 +39,9 @@ class _Path:
     ends: dict[Point, str] = field(default_factory=dict)
     told: dict[str, Any] = field(default_factory=dict)
     """What gateway in says besides at its end."""
+    refused: tuple[int, ...] = ()
+    """Statuses of upstreams that refused before one answered (where one did), and behind that."""
+    refused_behind: tuple[int, ...] = ()
     announced: tuple[Point, ...] = (*_GATEWAY, *_CLIENT)
     """Points that are said to come; those that `seen` does not have never do."""
     stopped: frozenset[Component] = frozenset()
@@ -89,11 +92,17 @@ class _Path:
         )  # fmt: skip
 
     def _gateway(self, process: Process) -> None:
-        legs: tuple[str, ...] = ()
+        legs = [self._refused(process, number, status) for number, status in enumerate(self.refused)]
         if "ingress" in self.seen:
-            legs = (self._body(process, "ingress", leg=0, extra=self.told).recorder.id,)
+            legs.append(self._body(process, "ingress", leg=len(legs), extra=self.told).recorder.id)
+        legs += [self._refused(process, len(legs) + i, status) for i, status in enumerate(self.refused_behind)]
         if "egress" in self.seen:
-            self._body(process, "egress", legs=legs)
+            self._body(process, "egress", legs=tuple(legs))
+
+    def _refused(self, process: Process, number: int, status: int) -> str:
+        """An upstream that gave an error status in place of an answer."""
+        extra = {STATUS_CODE: status}
+        return process.body("ingress", self.provider, (), "eof", leg=number, extra=extra).recorder.id
 
     def _client(self, process: Process) -> None:
         wire = self._body(process, "wire")
@@ -141,7 +150,7 @@ _BEHIND_THE_GATEWAY: Final[frozenset[Component]] = frozenset(("transport", "pars
 # --------------------------------------------------------------------------- an error in the midst
 
 
-def _reads_to_the_error(one: _Path, sent: Sequence[Event]) -> None:
+def _reads_to_the_error(one: Journey, sent: Sequence[Event]) -> None:
     """An SDK stops at the error event and raises; what of the rest has come by then is chance."""
     at = sent.index(one.error[-1]) + 1
     came = sent[: at if one.rng.random() < 0.7 else one.rng.randint(at, len(sent))]
@@ -152,7 +161,7 @@ def _reads_to_the_error(one: _Path, sent: Sequence[Event]) -> None:
     one.stopped = _BEHIND_THE_GATEWAY
 
 
-def _source_errs_and_goes_on(one: _Path) -> None:
+def _source_errs_and_goes_on(one: Journey) -> None:
     """The provider sends an error event, and all the rest behind it; an SDK stops there."""
     at = one.midst()
     sent = [*one.answer[:at], *one.error, *one.answer[at:]]
@@ -162,7 +171,7 @@ def _source_errs_and_goes_on(one: _Path) -> None:
     one.by("upstream_error", "source")
 
 
-def _source_errs_and_all_read_on(one: _Path) -> None:
+def _source_errs_and_all_read_on(one: Journey) -> None:
     """The same, and the client's own parser passes over it: then it ended as it should, or with an error."""
     at = one.midst()
     sent = [*one.answer[:at], *one.error, *one.answer[at:]]
@@ -172,7 +181,7 @@ def _source_errs_and_all_read_on(one: _Path) -> None:
     one.by("upstream_error", "source", "completed")
 
 
-def _gateway_errs_and_goes_on(one: _Path) -> None:
+def _gateway_errs_and_goes_on(one: Journey) -> None:
     """The error event in the midst is the gateway's."""
     at = one.midst()
     sent = [*one.answer[:at], *one.error, *one.answer[at:]]
@@ -182,7 +191,7 @@ def _gateway_errs_and_goes_on(one: _Path) -> None:
     one.by("gateway_error", "gateway")
 
 
-def _proxy_errs_instead(one: _Path) -> None:
+def _proxy_errs_instead(one: Journey) -> None:
     """All has left the gateway; a proxy behind it sends an error in place of an event, and nothing more."""
     at = one.midst()
     one.at("ingress", one.answer)
@@ -194,7 +203,7 @@ def _proxy_errs_instead(one: _Path) -> None:
     one.by("protocol_violation", "transport")
 
 
-def _proxy_errs_and_hangs_up(one: _Path) -> None:
+def _proxy_errs_and_hangs_up(one: Journey) -> None:
     """A proxy sends an error of its own, and hangs up on the gateway, which has more to send."""
     at = one.midst()
     one.at("ingress", one.answer[: at + one.rng.randint(1, 2)], "cancelled")
@@ -206,7 +215,7 @@ def _proxy_errs_and_hangs_up(one: _Path) -> None:
     one.by("protocol_violation", "transport", "network_lost")
 
 
-def _proxy_puts_an_error_in(one: _Path) -> None:
+def _proxy_puts_an_error_in(one: Journey) -> None:
     """A proxy puts an error between two events, and hands on all the rest; an SDK stops there."""
     at = one.midst()
     one.at("ingress", one.answer)
@@ -219,7 +228,7 @@ def _proxy_puts_an_error_in(one: _Path) -> None:
 # --------------------------------------------------------------------------- no answer
 
 
-def _rejected(one: _Path) -> None:
+def _rejected(one: Journey) -> None:
     """The upstream refuses, as a gateway knows that records it by its status; it says so in an event."""
     one.told = {STATUS_CODE: one.rng.choice((429, 500, 503))}
     one.at("ingress", one.error)
@@ -230,7 +239,7 @@ def _rejected(one: _Path) -> None:
     one.by("upstream_rejected", "source")
 
 
-def _upstream_alone(one: _Path) -> None:
+def _upstream_alone(one: Journey) -> None:
     """What the gateway read is recorded, and nothing behind it: nobody can tell how it ended."""
     one.announced = ("ingress",)
     one.at("ingress", one.answer)
@@ -238,7 +247,7 @@ def _upstream_alone(one: _Path) -> None:
     one.notes = _UNPROVABLE
 
 
-def _source_is_too_slow(one: _Path) -> None:
+def _source_is_too_slow(one: Journey) -> None:
     """The gateway waits no longer for its upstream, and raises, or ends what it had begun."""
     at = one.midst()
     one.at("ingress", one.answer[:at], "timeout")
@@ -250,7 +259,7 @@ def _source_is_too_slow(one: _Path) -> None:
     one.by("upstream_timeout", "source")
 
 
-def _gateway_is_stopped(one: _Path) -> None:
+def _gateway_is_stopped(one: Journey) -> None:
     """The gateway's process is told to end."""
     at = one.midst()
     one.at("ingress", one.answer[: at + 1], "cancelled")
@@ -264,7 +273,7 @@ def _gateway_is_stopped(one: _Path) -> None:
 # --------------------------------------------------------------------------- code of the client that raises
 
 
-def _raises(one: _Path, parsed: str) -> None:
+def _raises(one: Journey, parsed: str) -> None:
     at = one.midst()
     one.at("ingress", one.answer)
     one.at("egress", one.answer)
@@ -274,13 +283,13 @@ def _raises(one: _Path, parsed: str) -> None:
     one.stopped = _BEHIND_THE_GATEWAY
 
 
-def _parser_raises(one: _Path) -> None:
+def _parser_raises(one: Journey) -> None:
     """The client's parser raises at an event that is in order."""
     _raises(one, "raised")
     one.by("client_parser_abort", "client")
 
 
-def _application_raises(one: _Path) -> None:
+def _application_raises(one: Journey) -> None:
     """The application's code raises, and lets go of what it has not read."""
     _raises(one, "abandoned")
     one.by("client_reducer_abort", "client")
@@ -289,7 +298,7 @@ def _application_raises(one: _Path) -> None:
 # --------------------------------------------------------------------------- clients that leave, and say nothing
 
 
-def _leaves(one: _Path) -> None:
+def _leaves(one: Journey) -> None:
     """The gateway sends until it sees its client go, some of them before the first event."""
     at = one.rng.choice((0, one.midst()))
     one.at("ingress", one.answer[: at + one.rng.randint(0, 2) if at else 0], "cancelled")
@@ -297,21 +306,21 @@ def _leaves(one: _Path) -> None:
     one.stopped = frozenset(("gateway",))
 
 
-def _goes(one: _Path) -> None:
+def _goes(one: Journey) -> None:
     """A client without any record leaves."""
     one.announced = _GATEWAY
     _leaves(one)
     one.by("client_gone", "client")
 
 
-def _vanishes(one: _Path) -> None:
+def _vanishes(one: Journey) -> None:
     """A client that was to testify leaves and dies: its record never comes, and nothing of it was lost on the way."""
     _leaves(one)
     one.by("client_vanished", "client")
     one.notes = _UNPROVABLE
 
 
-def _is_never_heard(one: _Path) -> None:
+def _is_never_heard(one: Journey) -> None:
     """All has left the gateway, and no record tells what became of it."""
     one.at("ingress", one.answer)
     one.at("egress", one.answer)
@@ -319,7 +328,7 @@ def _is_never_heard(one: _Path) -> None:
     one.notes = _UNPROVABLE
 
 
-def _leaves_before_the_first(one: _Path) -> None:
+def _leaves_before_the_first(one: Journey) -> None:
     """A client with its records leaves before any event has come."""
     how, ending = one.rng.choice((("cancelled", "client_cancelled"), ("abandoned", "client_abandoned")))
     one.at("ingress", (), "cancelled")
@@ -338,5 +347,5 @@ _MAKERS: Final = (
 )  # fmt: skip
 
 
-SORTS: Final = sorts("ends", 1, _MAKERS, lambda rng: _Path(rng, rng.choice(_SSE)))
+SORTS: Final = sorts("ends", 1, _MAKERS, lambda rng: Journey(rng, rng.choice(SSE)))
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

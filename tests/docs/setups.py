@@ -135,7 +135,7 @@ def _how(point: Point, expected: tuple[Point, ...], seen: Seen) -> How:
 def cell(document: dict[str, Any]) -> str:
     """A verdict in a few words, for a table: who is accused and how surely; else the ending, and what is proven."""
     ending = document["ending"]
-    said = [f"`{ending['class']}`" + ("" if ending["by"] else " (by whom unknown)")]
+    said = [f"`{ending['class']}`" + ("" if ending["by"] or ending["class"] == "completed" else " (by whom unknown)")]
     for finding in document["findings"]:
         sure = {"certain": "proven", "narrowed": "narrowed"}.get(finding["confidence"], "contradictory")
         said.append(f"**{' or '.join(finding['suspects'])}** `{finding['kind']}`, {sure}")

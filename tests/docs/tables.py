@@ -101,6 +101,7 @@ _STATES: Final = {
     "timeout": "who reads here waited no longer",
     "stopped": "the gateway let go of its upstream",
     "rejected": "the upstream answered with an error status",
+    "unfed": "of nothing that the gateway read it is known that this answer is made of it",
     "disconnected": "the gateway saw its client go",
     "raised": "the gateway's code raised",
     "shutdown": "the gateway's server was stopped",

@@ -153,10 +153,12 @@ def _places_before(view: View, position: int) -> int | None:
 
 
 def upstream_state(main: Path, every: Sequence[Path]) -> str:
-    """How the upstream of an exchange that continues another one failed, as that one told; `none` where it did not."""
+    """How the upstream of an exchange that continues another one failed, as that one told; `unfed` where it did not."""
     states = [ingress_state(path) for path in chain(main, every) if path is not main]
-    failed = [state for state in states if state not in ("none", "complete", "stopped")]
-    return failed[-1] if failed and egress_state(main) != "complete" else "none"
+    if egress_state(main) == "complete":
+        return "complete" if "complete" in states else "unfed"
+    failed = [state for state in states if state not in ("unfed", "none", "complete", "stopped")]
+    return failed[-1] if failed else "unfed"
 
 
 def cut_upstream(path: Path, every: Sequence[Path]) -> bool:

@@ -110,7 +110,7 @@ def _row(main: Path | None, every: Sequence[Path], settled: bool) -> Row:
     if main is None:
         return ending_of("none", "none", "none") if settled else OPEN
     upstream = ingress_state(main)
-    if upstream == "none" and main.exchange.attempt:  # the rest of an answer: its upstream is that of the beginning
+    if upstream in ("none", "unfed") and main.exchange.attempt:  # the rest: its upstream is that of the beginning
         upstream = together.upstream_state(main, every)
     return ending_of(upstream, egress_state(main), client_state(main, settled=settled), settled=settled)
 

@@ -105,6 +105,19 @@ def test_an_answer_that_came_from_elsewhere_is_not_ended_by_a_refusal(sent: list
     assert told["findings"] == []
 
 
+@pytest.mark.parametrize("end", ["reset", "timeout", "eof", "refused", "nobody was asked"])
+def test_an_answer_that_no_upstream_is_known_to_have_given_is_completed_by_nobody(end: str) -> None:
+    """One broke before its first event, or refused, or there was none: it may be out of a store."""
+    broken = refusal() if end == "refused" else How("ingress", leg=0, end=end, complete=False)
+    legs = [] if end == "nobody was asked" else [(broken, [])]
+    told = verdict(legs, MADE)
+    assert (ended(told), told["findings"]) == (("completed", None), [])
+    assert told["summary"].startswith("Answer ended normally")
+    for lost in ("ingress", "egress", "wire", "parsed", "applied"):
+        held = [block for block in blocks(legs, MADE) if block.point != lost]
+        assert judge(held, settled=True)["ending"]["by"] is None
+
+
 @pytest.mark.parametrize("missing", ["ingress", "egress"])
 def test_where_a_record_is_lost_the_refusal_ended_nothing(missing: str) -> None:
     """There may have been another response, or an answer."""

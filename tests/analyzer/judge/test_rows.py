@@ -95,6 +95,8 @@ MADE_UP: Final = replace(usual("egress"), complete=True)
 """A gateway whose patience with its upstream was over, and which ended the answer as if that had been all."""
 LIMITED: Final = replace(usual("egress"), extra=((FINISH_REASONS_ATTRIBUTE, ("length",)),))
 """A gateway with a limit of its own."""
+BROKE: Final = replace(usual("ingress"), end="reset", complete=False)
+"""An upstream that broke before its first event."""
 REFUSED: Final = replace(usual("ingress"), complete=False, extra=((STATUS_CODE, 503),))
 CRASHED: Final = {
     "egress": replace(usual("egress"), end="raised"),
@@ -129,6 +131,7 @@ def test_every_row_is_met_by_records() -> None:
             decided(path(PART, WHOLE[:4] + WHOLE[-2:], client and WHOLE[:4] + WHOLE[-2:], **let_go), settled=True)
         )
     met |= set(decided(path(WHOLE, WHOLE, FAILED, egress=BLIND, wire=usual("wire")), settled=True))
+    met |= {row for wire in (WHOLE, None) for row in decided(path([], WHOLE, wire, ingress=BROKE), settled=True)}
     met |= set(decided(path([], [], [], ingress=REFUSED, **CRASHED), settled=True))
     met |= {row for points in STALLED for row in decided(stream(*points), settled=True)}
     assert [row for row in ROWS if row not in met] == []

@@ -14,11 +14,12 @@ from itertools import product
 from typing import Final
 
 INGRESS: Final = (
-    "complete", "error", "cut", "unfinished", "misframed", "broken", "timeout", "stopped", "rejected", "none",
+    "complete", "error", "cut", "unfinished", "misframed", "broken", "timeout", "stopped", "rejected", "unfed", "none",
 )  # fmt: skip
 """complete: the completion rule was satisfied. error: an error event came, and it ended there, or its client did.
 cut: a clean end before completion. unfinished: the terminator came, and no finish. misframed: the body was not what it
-was announced as. broken: reset or protocol error. timeout, stopped: the gateway's own doing. none: not held."""
+was announced as. broken: reset or protocol error. timeout, stopped: the gateway's own doing. rejected: an error status
+came. unfed: nothing that came in is known to have become this answer. none: the same where no gateway testifies."""
 
 EGRESS: Final = ("complete", "error", "eof", "unfinished", "misframed", "disconnected", "raised", "shutdown", "none")
 """complete: the whole answer was handed to the server. error: an error event was, and it or its client ended there.
@@ -37,6 +38,10 @@ stalled_…, no_first_…: it waited no longer, after a long silence, in mid-ans
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
 
 
+_KIND_OF: Final = {"unfed": "none"}
+"""A word → that of which it is a kind: rows that speak of the one fit the other, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A line of the table; an empty set fits everything. `ending` None: not ended, or not known yet."""
@@ -51,7 +56,7 @@ class Row:
     def fits(self, ingress: str, egress: str, client: str) -> bool:
         """Whether the row speaks of these three ends."""
         pairs = ((self.ingress, ingress), (self.egress, egress), (self.client, client))
-        return all(not wanted or have in wanted.split() for wanted, have in pairs)
+        return all(not wanted or {have, _KIND_OF.get(have)} & {*wanted.split()} for wanted, have in pairs)
 
 
 _BROKE: Final = "protocol_violation"
@@ -69,6 +74,7 @@ _REDUCER_UNSEEN: Final = "the application's own code raised; it may have been gi
 _GONE: Final = "the gateway saw its connection to the client end"
 _UNHEARD: Final = "the whole answer left the gateway; no record tells how the client ended"
 _ITSELF: Final = "the gateway stopped reading and finished the answer itself"
+_UNFED: Final = "from which upstream it came was not seen"
 _EARLY: Final = "eof unfinished"
 _TOO_SOON: Final = "the terminator came before the answer was complete"
 _AT_OR_BEHIND: Final = "it ended early, at the gateway or behind it"
@@ -91,6 +97,7 @@ ROWS: Final = (
     Row("unfinished", "complete", _NOT_MORE, _BROKE, "source", "the upstream ended without a finish"),
     Row("error", "complete", _NOT_MORE, "upstream_error", "source", "the upstream sent an error"),
     Row("stopped", "complete", "complete", "completed", "gateway", _ITSELF),
+    Row("unfed", "", "complete", "completed", None, f"the whole answer reached the client; {_UNFED}"),
     Row("", "", "complete", "completed", "source", "the whole answer reached the client"),
     # the client stopped by itself, before it had the whole answer
     Row("", "", "reducer", "client_reducer_abort", "client", "the application's own code raised"),
@@ -106,9 +113,9 @@ ROWS: Final = (
     # an error told inside the answer
     Row("error", "", "error", "upstream_error", "source", "the upstream sent an error"),
     Row("none", "none", "error", "upstream_error", None, "an error came; who made it was not seen"),
+    Row("", "complete", "error", _BROKE, "transport", "the whole answer left the gateway, an error came instead"),
     Row("none", "", "error", "upstream_error", None, "an error came, from the gateway or upstream of it"),
     Row("", "", "error_unseen", "upstream_error", None, "an error came; who made it was not seen"),
-    Row("", "complete", "error", _BROKE, "transport", "the whole answer left the gateway, an error came instead"),
     Row("complete stopped", "disconnected", "error", _BROKE, "transport", _NOT_SENT),
     Row("complete stopped", "eof unfinished", "error", _BROKE, None, f"{_NOT_SENT}, and that ended too early"),
     Row("complete stopped", "none", "error", "gateway_error", None, "an error came, from the gateway or behind it"),
@@ -145,6 +152,7 @@ ROWS: Final = (
     # nothing from the client decides: the gateway's own end
     Row("", "complete", "missing", "completed", None, _UNHEARD),
     Row("stopped", "complete", "", "completed", "gateway", _ITSELF),
+    Row("unfed", "complete", "", "completed", None, f"the whole answer left the gateway; {_UNFED}"),
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),
     Row("", "disconnected", "waiting", None, None, "the client went; it has not spoken yet"),
     Row("", "disconnected", "missing", "client_vanished", None, f"{_GONE}, and the client's record never came"),

@@ -39,6 +39,8 @@ _INGRESS: Final = {
     "timeout": "timeout",
 }
 _AT_AN_ERROR: Final = ("upstream_error", "gateway_error")
+_OF_A_GATEWAY: Final = frozenset(("ingress", "egress"))
+"""Points of which one at least is to testify where a gateway does."""
 _UNSEEN: Final = {
     ("parser", True): "parser_unseen",
     ("parser", False): "parser_unseen",
@@ -62,24 +64,25 @@ _CLIENT_STATE: Final = {
 def ingress_state(path: Path) -> str:
     """The upstream's end, of the leg that feeds the answer; one that may not feed it says nothing."""
     leg, hop = path.upstream.leg, path.upstream.hop
+    nobody = "unfed" if path.exchange.expected & _OF_A_GATEWAY else "none"
     if leg is None or leg.closing is None:
-        return "none"
+        return nobody
     egress = egress_state(path)
     own = _upstream(leg)
     state = "error" if own != "rejected" and stopped_at_an_error(path, leg, egress) else own
     if leg.refused:
-        return state if _came_to_nothing(path, egress) else "none"
+        return state if _came_to_nothing(path, egress) else nobody
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
-        (not complete and _another_answered(path), "none"),
+        (not complete and _another_answered(path), nobody),
         (egress == "misframed" and _every_upstream_seen(path), state),  # none of what it is made of came in so
         # it may be a side call's, and clears nobody
-        (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), "none"),
-        (not complete and egress == "complete" and not (made_up or let_go), "none"),
+        (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), nobody),
+        (not complete and egress == "complete" and not (made_up or let_go), nobody),
         (complete and egress == "unfinished" and _finishes_behind_its_end(leg), "unfinished"),
     )
-    return next((word for fits, word in lines if fits), state)
+    return next((word for fits, word in (*lines, (state == "none", nobody)) if fits), state)
 
 
 def _came_to_nothing(path: Path, egress: str) -> bool:

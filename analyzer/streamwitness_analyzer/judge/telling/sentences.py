@@ -141,7 +141,7 @@ def _summary(
     row: Row, integrity: str, found: Sequence[Finding], main: Path | None, waits: tuple[str, ...] | None
 ) -> str:
     reason = finish(main)
-    if row.ending == "completed" and row.by == "source":
+    if _in_order(row):
         first = "Answer ended normally" + (f" ({reason})." if reason not in (None, "error") else ".")
     else:
         first = row.reason[0].upper() + row.reason[1:] + "."
@@ -161,11 +161,16 @@ def _summary(
     if integrity != "intact":
         why = ": records are missing" if _records_missing(main) else ""
         return f"{first} Whether anything was lost on the way is not proven{why}." if row.ending else first
-    nothing = "Nothing" if row.ending == "completed" and row.by == "source" else "Up to there nothing"
+    nothing = "Nothing" if _in_order(row) else "Up to there nothing"
     if told := _edits(main):
         first += f" The gateway says that it {' and '.join(told)} on purpose."
         nothing = "Beside that nothing"
     return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
+
+
+def _in_order(row: Row) -> bool:
+    """Whether the answer is known to have ended as it should, whoever it came from."""
+    return row.ending == "completed" and (row.by == "source" or row.ingress == "unfed")
 
 
 def _records_missing(main: Path | None) -> bool:
