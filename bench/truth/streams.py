@@ -6,7 +6,20 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from . import applications, edges, elsewhere, ends, exchanges, gateways, numbers, partial, reporters, timed, witnesses
+from . import (
+    applications,
+    edges,
+    elsewhere,
+    ends,
+    exchanges,
+    gateways,
+    numbers,
+    partial,
+    refusals,
+    reporters,
+    timed,
+    witnesses,
+)
 from .labels import Trial
 from .recorded import numbered, recorded
 
@@ -21,6 +34,7 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     **gateways.SORTS,
     **edges.SORTS,
     **ends.SORTS,
+    **refusals.SORTS,
     **elsewhere.SORTS,
     **timed.SORTS,
     **witnesses.SORTS,
