@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from streamwitness.semconv import Point
+from streamwitness.semconv import POINTS, Point
 
 from .attribute import Fault, Step
 from .client.named import Named
@@ -50,6 +50,12 @@ class Path:
             self._made[what] = make()
         made: T = self._made[what]
         return made
+
+    @property
+    def due(self) -> list[Point]:
+        """The points, in order, that told something of it, or should have."""
+        held = {record.point for record in self.records} | self.exchange.expected
+        return [point for point in POINTS if point in held]
 
     @property
     def first(self) -> int:

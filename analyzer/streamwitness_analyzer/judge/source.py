@@ -133,6 +133,16 @@ def _after_terminal(record: Record, odd: Sequence[_Odd]) -> Change | None:
     return _change("after_terminal", len(places), record.every_row, (places[0], places[-1]), len(places), "")
 
 
+def hides_broken_events(path: Path) -> bool:
+    """Whether the first point that read this exchange counts events that nobody can read, and no row tells of them."""
+    record = first_reader(path)
+    if record is None or record.every_row or misframed(record):
+        return False
+    noise = record.told(UPSTREAM_NOISE)
+    told = sum(1 for _, result, _, _ in _odd_rows(record) if result == "malformed")
+    return record.total("malformed") > max(told, noise if isinstance(noise, int) else 0)
+
+
 def _odd_rows(record: Record) -> Iterator[_Odd]:
     """Every row that is not simply `ok`."""
     for block in record.blocks:

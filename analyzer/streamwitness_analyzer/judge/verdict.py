@@ -18,6 +18,7 @@ from .ending.moment import ended_at, moment
 from .ending.states import after, client_state, egress_state, finish, ingress_state
 from .hops import paths
 from .path import Path
+from .source import hides_broken_events
 from .telling import words
 from .telling.cells import alone, draw
 from .telling.counting import counts, counts_of_stream, failed
@@ -169,7 +170,8 @@ def _proven(path: Path, again: Container[int]) -> bool:
     rejected = path.named is not None and bool(path.named.rejected)
     if hop is not None and path.record("egress") is None:
         return False
-    return gateway and bool(steps) and all(steps) and not path.ambiguous and not rejected
+    broken = hides_broken_events(path)
+    return gateway and bool(steps) and all(steps) and not path.ambiguous and not rejected and not broken
 
 
 def _whole(hop: Hop, again: Container[int]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from streamwitness.semconv import (
@@ -14,10 +15,12 @@ from streamwitness.semconv import (
     Component,
     Point,
 )
+from streamwitness_analyzer.judge.attribute import Step, between
 from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.moment import ended_at, moment
 from streamwitness_analyzer.judge.ending.states import after, finish
 from streamwitness_analyzer.judge.path import Path
+from streamwitness_analyzer.judge.source import hides_broken_events
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.waiting import seconds
 
@@ -35,6 +38,7 @@ _CONTRADICTION: Final = (
     " wrong, and nobody is accused."
 )
 
+_BROKEN: Final = "what events were that nobody could read: their rows are lost"
 
 _LISTED: Final = 3
 """Findings that a list has room for."""
@@ -212,24 +216,43 @@ def why(
 ) -> dict[str, Any]:
     """What was seen and what was missing, which components are cleared, and what stays unknown."""
     blamed = {c for finding in found for c in finding.fault.suspects}
-    steps = [(step.components, step.hop.status == "intact") for path in every for step in path.steps]
-    intact, doubtful = ({c for components, so in steps if so is known for c in components} for known in (True, False))
     unknown = _unseen(main, blamed, asked=not missing)
     for path in every:
         for step in path.steps:
             if step.hop.status == "unproven":
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {words.LEFT_OPEN.get(step.hop.reason, step.hop.reason)}")
+    unknown += [_BROKEN for path in every if hides_broken_events(path)]
     unknown += [record_of(point, settled) for _, point in missing]
     unknown += [*doubts, *_unvouched(row, found, main)]
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _of_the_ending(row, main)
-    innocent = intact - doubtful - blamed - _ended_by(row)
+    guilty = blamed | _ended_by(row)
     return {
         **evidence,
-        "cleared": [c for c in COMPONENTS if c in innocent],
+        "cleared": [] if doubts else [c for c in _innocent(every) if c not in guilty],
         "unknown": list(dict.fromkeys(unknown)),
     }
+
+
+def _innocent(every: Sequence[Path]) -> list[Component]:
+    """The components that two neighbouring points prove innocent, on each way that leads through them.
+
+    What a record that is missing would have told, its neighbours do not: not in which bytes, nor in which order, came
+    what is no output (`bridged`). So they clear nobody in its stead.
+    """
+    ways: dict[Component, list[bool]] = {}
+    for path in every:
+        told = {(step.before.point, step.after.point): _shown(step) for step in path.steps}
+        for pair in pairwise(path.due):
+            for component in between(*pair):
+                ways.setdefault(component, []).append(told.get(pair, False))
+    return [c for c in COMPONENTS if c in ways and all(ways[c])]
+
+
+def _shown(step: Step) -> bool:
+    """Whether its own two points show that nothing became of what came there."""
+    return step.hop.status == "intact" and not (step.bridged and step.after.point == "wire")
 
 
 def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]:
