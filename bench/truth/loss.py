@@ -9,6 +9,8 @@ from typing import Final
 
 from streamwitness.blocks import Block
 
+from .cutting import CUT, cut_off
+
 _BURST: Final = 4
 """Blocks lost in a row, at most."""
 
@@ -116,6 +118,7 @@ LOSSES: Final[dict[str, Callable[[Random, Sequence[Block]], list[Block]]]] = {
     "a whole point": silent,
     "cut by limits": cut_by_limits,
     "sampled out": sampled_out,
+    CUT: cut_off,
     "late": early,
 }
 """Name → what is done to a stream's blocks. `none` and `disordered` lose nothing, and in the end `late` does not."""
