@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import EARLIER_RECORD, TEXT, Point
+from streamwitness.semconv import EARLIER_RECORD, REASONING, TEXT, Point
 
 from .build import CONTENT_BYTES, Event, How, answer, handed_on, path, random_cuts, used, usual
 from .labels import Ended, Trial
@@ -32,6 +32,8 @@ class _Desk:
     rng: Random
     start: list[Event] = field(default_factory=list)
     end: str = "eof"
+    read: int | None = None
+    """How many events it read before it stopped; None: all."""
     shows: bool = False
     reports: Sequence[Event] = ()
     later: Sequence[Event] = ()
@@ -44,7 +46,7 @@ class _Desk:
     @property
     def handed(self) -> list[Event]:
         """A report of each event that the application was handed."""
-        return used(handed_on(self.start))
+        return used(handed_on(self.start[: self.read]))
 
     def trial(self, name: str, sort: str) -> Trial:
         """The stream."""
@@ -54,12 +56,13 @@ class _Desk:
         )  # fmt: skip
 
     def _blocks(self) -> list[Block]:
-        start, parsed = self.start, handed_on(self.start)
-        texts = tuple(str(event.text) for event in start if event.parts & TEXT)
-        slots = (f"{_SHOWN} {digest_of(texts)} {CONTENT_BYTES * len(texts)}",)
-        hows: dict[str, Any] = {point: replace(usual(point), slots=slots) for point in _POINTS[:4]}
-        hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots if self.shows else ())
-        blocks = path(start, start, start, parsed, self.reports, cuts=self._cuts, **hows)
+        start, came = self.start, self.start[: self.read]
+        hows: dict[str, Any] = {point: replace(usual(point), slots=_slots(start)) for point in _POINTS[:2]}
+        for point in _POINTS[2:4]:
+            end = "eof" if self.read is None else "cancelled"
+            hows[point] = replace(usual(point), slots=_slots(came), end=end)
+        hows["applied"] = How("applied", of="parsed", end=self.end, slots=_slots(came) if self.shows else ())
+        blocks = path(start, start, came, handed_on(came), self.reports, cuts=self._cuts, **hows)
         if self.later:
             how = How("applied", of="parsed", recorder=_LATER, extra=((EARLIER_RECORD, True),), expected=_POINTS)
             blocks += how.blocks(self.later, self._cuts(len(self.later)))
@@ -67,6 +70,11 @@ class _Desk:
 
     def _cuts(self, events: int) -> list[int]:
         return random_cuts(self.rng, events, 1, 6)
+
+
+def _slots(events: Sequence[Event]) -> tuple[str, ...]:
+    texts = tuple(str(event.text) for event in events if event.parts & TEXT)
+    return (f"{_SHOWN} {digest_of(texts)} {CONTENT_BYTES * len(texts)}",)
 
 
 # --------------------------------------------------------------------------- what it shows
@@ -88,14 +96,24 @@ def _joins_and_leaves(desk: _Desk) -> None:
     """It joins in place, and stops in the midst: what it shows is a beginning, that nothing can be compared with."""
     desk.shows, desk.end = True, "cancelled"
     desk.notes = frozenset(("unprovable",))
-    few = desk.handed[: desk.rng.randint(2, len(desk.handed) - 1)]
-    desk.reports = [row for row in few if not row.content or desk.rng.random() < 0.4]
+    desk.read = desk.rng.randint(2, len(desk.start) - 3)
+    desk.reports = [row for row in desk.handed if not row.content or desk.rng.random() < 0.4]
+
+
+def _leaves_thoughts_for_later(desk: _Desk) -> None:
+    """It takes up the answer before the thoughts, and is left when it has come to a few of these."""
+    start, desk.end = desk.start, "cancelled"
+    desk.read = -2
+    desk.notes = frozenset(("unprovable",))
+    desk.start = [*start[:3], *(Event(500 + i, REASONING) for i in range(desk.rng.randint(3, 9))), *start[3:]]
+    thoughts = [row for row in desk.handed if row.parts & REASONING]
+    desk.reports = [row for row in desk.handed if not row.parts & REASONING] + thoughts[: len(thoughts) // 2]
 
 
 # --------------------------------------------------------------------------- one behind another
 
 
-def _goes_on(desk: _Desk) -> None:
+def _another_goes_on(desk: _Desk) -> None:
     """One component is left after some events and its record closed; another shows the rest, or a part of it."""
     at = desk.rng.randint(1, len(desk.handed) - 2)
     desk.end, desk.reports = "cancelled", desk.handed[:at]
@@ -111,7 +129,8 @@ def _shows_again(desk: _Desk) -> None:
 
 
 _WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
-    _joins_in_place, _renders_twice, _joins_and_leaves, _goes_on, _shows_again,
+    _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _shows_again,
+    _leaves_thoughts_for_later,
 )  # fmt: skip
 
 SORTS: Final = sorts("reporters", 1, _WAYS, _Desk)

@@ -319,6 +319,12 @@ def test_reports_of_which_the_rows_were_cut_off_prove_nothing() -> None:
     assert judge(cut, settled=True)["integrity"] == "unproven"
 
 
+@pytest.mark.parametrize(("end", "integrity"), [("cancelled", "intact"), ("eof", "unproven")])
+def test_kinds_that_an_own_stop_never_came_to_were_not_left_out(end: str, integrity: str) -> None:
+    """Who stopped before the first text has not shown that it has no use for texts."""
+    assert reduce(APPLIED[:1], end=end)["integrity"] == integrity
+
+
 @pytest.mark.parametrize("raised", [False, True])
 def test_a_record_behind_another_one_accuses_nobody(raised: bool) -> None:
     """Another record of the application was closed before this one began, and is lost: it may hold what is not here."""

@@ -102,8 +102,9 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         return Named(Hop("unproven", reason=_EARLIER), used=None)
     if as_handed(a, b, peer):
         return Named(Hop("intact", prefix=b.events), used=b.events, orderly=True)
-    content, left_out = _taken_up(_said(a), a, b)
-    naming = read(b)
+    said, naming = _said(a), read(b)
+    content = _taken_up(said, a, b)
+    left_out = any(peer or position <= naming.reach for position in said.keys() - content.keys())
     told = _told(naming, b, peer)
     if a.closed and naming.reach >= a.events:
         return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
@@ -175,19 +176,18 @@ def _said(a: Record) -> dict[int, int]:
     return {position: size for position, size in content.items() if not implied(masks.get(position, 0))}
 
 
-def _taken_up(content: dict[int, int], a: Record, b: Record) -> tuple[dict[int, int], bool]:
-    """The content of which the application ever took up that kind, and whether there is other.
+def _taken_up(content: dict[int, int], a: Record, b: Record) -> dict[int, int]:
+    """The content of which the application ever took up that kind.
 
     An application that has no use for reasoning passes over it and reports nothing: that loses no event.
     """
     kinds = {kind_of(name) for name in CONTENT if a.part(name)}
     if not content or (len(kinds) < 2 and all(b.part(name) or not a.part(name) for name in CONTENT)):
-        return content, False
+        return content
     masks = parts_of(a)
     joined = Counter(name for mask in masks.values() for name in _joined(mask))
     taken = sum(PART[name] for name in PARTS if b.part(name) > joined[name])
-    kept = {position: size for position, size in content.items() if masks.get(position, 0) & taken & CONTENT_MASK}
-    return kept, len(kept) < len(content)
+    return {position: size for position, size in content.items() if masks.get(position, 0) & taken & CONTENT_MASK}
 
 
 def _joined(mask: int) -> list[str]:
