@@ -114,11 +114,14 @@ def put_right(sent: Record, handed: Record, applied: Record) -> Literal["yes", "
     """Whether the reducer exchanged only pairs of events that had come to it the wrong way round.
 
     Then what it exchanged and what is still to be exchanged are together what there was. Events that stand there more
-    than once tell nothing; what it went past and never took may still come, at its place.
+    than once tell nothing; what it went past and never took may still come, at its place. What came as it was sent
+    needed no putting right.
     """
     if not all(record.every_row for record in (sent, handed, applied)):
         return "perhaps"
     there, here = View(sent, "semantic"), View(handed, "semantic")
+    if there.values == here.values:
+        return "no"
     place = {v: i for i, v in enumerate(there.values) if there.counts[v or 0] == 1 == here.counts[v or 0]}
     ranks = {p: place[v] for p, v in zip(here.positions, here.values, strict=True) if p is not None and v in place}
     taken = _taken(here, applied, ranks)

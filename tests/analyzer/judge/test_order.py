@@ -64,6 +64,15 @@ def test_nothing_is_put_right_where_nothing_was_wrong() -> None:
     assert [(f["kind"], f["suspects"]) for f in verdict["findings"]] == [("reorder", ["reducer"])]
 
 
+def test_what_came_as_it_was_sent_needed_no_putting_right_where_no_bytes_tell() -> None:
+    """Nor where sums of the bytes did not come: what the events say tells that nothing was wrong."""
+    same = answer([7] * 8)
+    parsed = handed_on(same)
+    blocks = path(same, same, same, parsed, swapped(used(parsed), 3))
+    blocks = [replace(b, payload_o=None) if b.point in ("ingress", "egress") else b for b in blocks]
+    assert found(blocks) == [("reorder", ["reducer"], "certain")]
+
+
 @pytest.mark.parametrize(
     "lost",
     [{"applied": (1,)}, {"applied": (1, 2)}, {"applied": (2,)}, {"parsed": (1,)}],
