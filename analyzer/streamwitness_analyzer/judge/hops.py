@@ -13,7 +13,7 @@ from .attribute import Step, attribute, less_without_output, more_without_output
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
 from .client.named import compare_named
-from .compare.change import Change, Hop, Proof, faulty
+from .compare.change import Change, Hop, Proof, Reason, faulty
 from .compare.numbered import judge_numbered
 from .compare.places import judge_views
 from .gateway.upstream import Upstream, judge_upstream
@@ -22,7 +22,6 @@ from .path import Path
 from .refused import mixed_up, of_another_stream, refused
 from .source import source_faults
 from .testimony.parts import (
-    MISREAD,
     ends_with_terminal,
     event_by_event,
     last_with,
@@ -143,7 +142,7 @@ def _stopped_at_the_last(wire: Record, egress: Record) -> bool:
 
 def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if _misread(path, before):  # after it only what has changed the body on its way makes it so
-        return Hop("unproven", reason=MISREAD)
+        return Hop("unproven", reason=Reason.MISREAD)
     if after.point == "applied":
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final, Literal
 
+from streamwitness_analyzer.judge.testimony.parts import MISREAD
 from streamwitness_analyzer.judge.testimony.view import Axis, View
 
 LOSSES: Final = frozenset(("gap", "tail", "gap_or_late"))
@@ -41,6 +43,29 @@ CASES: Final[dict[Case, str]] = {
     "envelope": "the counts of terminators, finishes or errors differ, or what a finish says",
 }
 """What can prove a fault (docs/design.md §7.2 rule 2) → how."""
+
+
+class Reason(StrEnum):
+    """Why a hop is unproven, as far as anybody asks for it: the name is for code, the value is what people read.
+
+    All other reasons are for people only, and no more than their words.
+    """
+
+    IN_PASSING = "whether the gateway would still have sent what it had read last"
+    LEFT_OUT = "whether what the gateway had read last belonged into the answer, which it finished itself"
+    OWN_WORD = "whether the answer was whole when the gateway stopped reading and finished it in a word of its own"
+    FILTERS = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
+    REWRITES = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
+    ANOTHERS = "the answer is not made of this upstream response, as far as digests show"
+    MISREAD = MISREAD
+
+
+OWN_ENDS: Final = frozenset((Reason.LEFT_OUT, Reason.OWN_WORD))
+"""The gateway ended it by itself: the answer is made of this leg all the same."""
+ITS_LEG: Final = OWN_ENDS | {Reason.FILTERS, Reason.REWRITES}
+"""It is, too, where the gateway says that it edits."""
+LEFT_OPEN: Final = OWN_ENDS | {Reason.IN_PASSING}
+"""What became of the rest is a fact, and only whether it was due is not known."""
 
 
 @dataclass(frozen=True, slots=True)

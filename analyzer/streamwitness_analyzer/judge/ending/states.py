@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamwitness.semconv import CLIENT_POINTS, FINISH, FINISH_REASONS_ATTRIBUTE, PART, STATUS_CODE, TERMINAL
-from streamwitness_analyzer.judge.compare.change import Hop
-from streamwitness_analyzer.judge.gateway.envelope import OWN_ENDS
-from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
+from streamwitness_analyzer.judge.compare.change import OWN_ENDS, Hop, Reason
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import misframed, positions_with, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -103,7 +101,7 @@ def _is_fed_by(hop: Hop | None, egress: str) -> bool:
     if hop is None:
         return False
     known = hop.status != "unproven" or hop.reason in OWN_ENDS
-    return known or (hop.reason == IN_PASSING and egress in _ITS_OWN_FAILURES)
+    return known or (hop.reason == Reason.IN_PASSING and egress in _ITS_OWN_FAILURES)
 
 
 def _begins_as(path: Path, leg: Record) -> bool:

@@ -16,17 +16,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from streamwitness.semconv import EDITED, EDITS
-from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS, Change, Hop
+from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS, Change, Hop, Reason
 from streamwitness_analyzer.judge.compare.edits import longest_rising
 
 from .crossing import Crossing, Edited, Made, unproven
-from .envelope import OWN_ENDS, is_envelope, own_word, proper
+from .envelope import is_envelope, own_word, proper
 from .recut import altered
 
-_FILTERS: Final = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
-_REWRITES: Final = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
-REASONS: Final = frozenset((_FILTERS, _REWRITES, *OWN_ENDS))
-"""Why a hop is unproven by declaration, or by an end of the gateway's own: the answer is made of this leg."""
 _UNTOUCHED: Final = frozenset(("duplicate", "reorder"))
 """Kinds that neither leave out nor change anything: no declaration is about them."""
 _ENOUGH: Final = 10
@@ -71,7 +67,7 @@ def filtered(crossing: Crossing) -> Made | None:
     rest = tuple(change for change in changes if change.kind not in LOSSES)
     left = any(_may_be_left(change, lost, crossing) for change in rest) and not _has_no_place(rest, crossing)
     if not rest or "merge" in said or left:
-        return Made(unproven(_FILTERS), edited=told)
+        return Made(unproven(Reason.FILTERS), edited=told)
     return Made(Hop("faulty", rest, prefix=crossing.hop.prefix), edited=told)
 
 
@@ -84,7 +80,7 @@ def rewritten(crossing: Crossing) -> Made | None:
     gone = tuple(change for change in changes if change.side == "before")
     new = tuple(change for change in changes if change.side == "after")
     count, exact = max(_counted(gone), _counted(new))
-    return Made(unproven(_REWRITES), edited=(Edited("rewrite", count, exact and not _changes_one(changes)),))
+    return Made(unproven(Reason.REWRITES), edited=(Edited("rewrite", count, exact and not _changes_one(changes)),))
 
 
 def merged(crossing: Crossing) -> Made | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from streamwitness.semconv import ERROR, FINISH, FINISH_REASONS_ATTRIBUTE, FRAMING, PROVIDER_NAME, TERMINAL
-from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, Side
+from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Hop, Proof, Reason, Side
 from streamwitness_analyzer.judge.testimony.finishes import failed_openly, finishes, tells_error
 from streamwitness_analyzer.judge.testimony.parts import (
     last_with,
@@ -40,12 +40,8 @@ _OF_CALLS: Final = frozenset(("stop", "tool_calls"))
 """Two words for the end of a call, one of which some providers have only."""
 _KNOWN: Final = frozenset(("error", "other"))
 """Words that a finish may be put into, or taken from, by who knows better."""
-LEFT_OUT: Final = "the gateway stopped reading, kept what it had read last, and finished the answer itself"
-MADE_UP: Final = "the gateway stopped reading, and finished the answer in a word that its upstream had not said"
 BEHIND_AN_ERROR: Final = "the upstream may have finished behind its error, and the gateway left that out"
 OTHER_FINISH: Final = "it is told otherwise why the answer ended, and lost rows hide whether all of it was written anew"
-OWN_ENDS: Final = frozenset((LEFT_OUT, MADE_UP))
-"""Why a hop is unproven by an end of the gateway's own: the answer is made of this leg all the same."""
 
 
 # --------------------------------------------------------------------------- finishes
@@ -96,7 +92,7 @@ def left_out(leg: Record, egress: Record) -> str:
     Asked where what was sent is known to be what was read.
     """
     own = chose_to_stop(leg) and egress.end not in (None, "disconnected")
-    return LEFT_OUT if own and leg.total("content") > egress.total("content") else ""
+    return Reason.LEFT_OUT if own and leg.total("content") > egress.total("content") else ""
 
 
 def own_word(leg: Record, egress: Record) -> str:
@@ -107,7 +103,7 @@ def own_word(leg: Record, egress: Record) -> str:
     own = chose_to_stop(leg) and not leg.complete and egress.part("finish")
     told = egress.told(FINISH_REASONS_ATTRIBUTE)
     honest = isinstance(told, (list, tuple)) and bool(told) and set(told) <= _SHORT
-    return MADE_UP if own and not honest else ""
+    return Reason.OWN_WORD if own and not honest else ""
 
 
 def not_to_the_end(leg: Record, egress: Record) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from streamwitness.semconv import PROVIDER_NAME, RESPONSE_ID, UNKNOWN_PROVIDER
-from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
+from streamwitness_analyzer.judge.compare.change import LOSSES, Hop, Reason
 from streamwitness_analyzer.judge.testimony.parts import all_slots, not_understood, stopped_within_an_event, unread
 from streamwitness_analyzer.judge.testimony.records import Record
 
@@ -29,12 +29,11 @@ from .envelope import (
     proper,
 )
 from .legs import left_of_the_only_one, mostly_its_words, passed_on, related
-from .recut import CHANGED_TURNS, IN_PASSING, cut_otherwise, same_content, without_slots
+from .recut import CHANGED_TURNS, cut_otherwise, same_content, without_slots
 from .rewritten import excuse
 
 Rule = Callable[[Crossing], Made | None]
 
-ANOTHERS: Final = "the answer is not made of this upstream response, as far as digests show"
 STORED: Final = (
     "the answer has a response id of its own and is written otherwise, so it may be another one, nearly the same"
 )
@@ -60,7 +59,7 @@ def ended_in_passing(crossing: Crossing) -> Made | None:
     """What was read last was not sent yet when the answer ended, and no client had gone whom it would have been for."""
     if not crossing.hop.unread or crossing.egress.end == "disconnected":
         return None
-    return Made(unproven(IN_PASSING))
+    return Made(unproven(Reason.IN_PASSING))
 
 
 def no_difference(crossing: Crossing) -> Made | None:
@@ -73,7 +72,7 @@ def of_something_else(crossing: Crossing) -> Made | None:
     before, after = crossing.before, crossing.after
     if related(before, after) or passed_on(crossing) or sifted(crossing) or left_of_the_only_one(crossing):
         return None
-    return Made(unproven(TOO_LITTLE if mostly_its_words(before, after) else ANOTHERS))
+    return Made(unproven(TOO_LITTLE if mostly_its_words(before, after) else Reason.ANOTHERS))
 
 
 def broke_an_event(crossing: Crossing) -> Made | None:

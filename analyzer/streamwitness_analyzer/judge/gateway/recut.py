@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH, PATCH, SNAPSHOT, TOOL_ARGS, TOOL_START
-from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, SURPLUS, Change, Hop, Proof
+from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, SURPLUS, Change, Hop, Proof, Reason
 from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
@@ -32,7 +32,6 @@ _BOUNDS: Final = LOSSES | {"extra", "mismatch"}
 _WRITTEN_ANEW: Final = TOOL_START | TOOL_ARGS | SNAPSHOT | PATCH
 """Parts whose content may be written otherwise, and say the same."""
 CHANGED_TURNS: Final = "the content is the same, and some of it may have come in another turn"
-IN_PASSING: Final = "the gateway ended its answer before what it had read was sent"
 _EARLY: Final = "the gateway may have sent its terminator before other events"
 _MORE: Final = "more events with a finish left than were read"
 _FEWER: Final = "fewer events with a finish left than were read, and lost rows hide where the last one stands"
@@ -91,7 +90,7 @@ def _of_other_choices(crossing: Crossing) -> Hop | None:
 def _in_passing(crossing: Crossing) -> Hop | None:
     """A finish was read and not sent, by a gateway that stopped reading, in an answer that nothing ends."""
     lost = lost_finish(crossing.leg, crossing.egress)
-    return unproven(IN_PASSING) if lost and not crossing.peer and not crossing.egress.part("terminal") else None
+    return unproven(Reason.IN_PASSING) if lost and not crossing.peer and not crossing.egress.part("terminal") else None
 
 
 _DOUBTS: Final[tuple[Callable[[Crossing], Hop | None], ...]] = (

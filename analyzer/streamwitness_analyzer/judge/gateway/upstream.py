@@ -15,13 +15,12 @@ from operator import itemgetter
 from typing import Final
 
 from streamwitness.blocks import Block
-from streamwitness_analyzer.judge.compare.change import LOSSES, Hop
+from streamwitness_analyzer.judge.compare.change import ITS_LEG, LOSSES, Hop
 from streamwitness_analyzer.judge.testimony.parts import MISREAD, may_go_on_behind_terminal, misframed
 from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .crossing import Crossing, Edited, Made, all_due, unproven
-from .declared import REASONS
 from .envelope import uncounted
 from .excuses import judge_leg, with_its_finish
 from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, shows_nothing_of, spliced
@@ -162,7 +161,7 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
     Only of a leg that feeds the answer: what a guardrail or an abandoned attempt said is not missing from it.
     """
     hop, leg = found.hop, found.leg
-    if hop is None or leg is None or (hop.status == "unproven" and hop.reason not in REASONS):
+    if hop is None or leg is None or (hop.status == "unproven" and hop.reason not in ITS_LEG):
         return found
     if changes := uncounted(legs, leg, egress, told=hop):
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))

@@ -13,14 +13,12 @@ from typing import Final
 from streamwitness.semconv import ERROR, FINISH, MISSING, TERMINAL
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.client.named import USED, carrying, read
-from streamwitness_analyzer.judge.compare.change import LOSSES
-from streamwitness_analyzer.judge.gateway.envelope import MADE_UP
+from streamwitness_analyzer.judge.compare.change import LEFT_OPEN, LOSSES, Reason
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import last_with, parts_of, positions_with
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
-from . import words
 from .pairing import in_its_place, named_pairs, pairs_of, places_told, tokens
 
 MOST: Final = 4_000
@@ -249,7 +247,7 @@ def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | N
         reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
         filtered = _filtered(path, step)
         cut = any(c > reach and p not in quiet for p, c in open_columns)
-        due = step.peer and step.hop.reason not in words.LEFT_OPEN and not (cut and _all_are_placed(step, row))
+        due = step.peer and step.hop.reason not in LEFT_OPEN and not (cut and _all_are_placed(step, row))
         for position, column in open_columns:
             told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
             with_it = cut and step.hop.status == "faulty" and position in quiet
@@ -346,10 +344,10 @@ def _insert_new(grid: _Grid, step: Step, unsure: bool) -> None:
 def _letters_of_new(step: Step, unsure: bool) -> dict[int, str]:
     """Positions behind the hop → the letter of what is one too many there; what says nothing may come by design."""
     hop, after = step.hop, step.after
-    if hop.reason == MADE_UP:
+    if hop.reason == Reason.OWN_WORD:
         read = step.before.part("finish") + step.before.part("terminal")
         return {} if read else dict.fromkeys(positions_with(after, FINISH | TERMINAL), "+")
-    if hop.status == "intact" or hop.reason in words.LEFT_OPEN:
+    if hop.status == "intact" or hop.reason in LEFT_OPEN:
         return {}
     every = unsure or after.point == "wire"
     places = range(after.events) if every else (p for p in View(after, "semantic").positions if p is not None)

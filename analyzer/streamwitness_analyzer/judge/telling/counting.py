@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from streamwitness.semconv import CLIENT_POINTS, MISSING
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.client.named import LOSING, read, reports_losses
-from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS
-from streamwitness_analyzer.judge.gateway.excuses import ANOTHERS
+from streamwitness_analyzer.judge.compare.change import LOSSES, SURPLUS, Reason
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.testimony.parts import MISREAD
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.together import chain
 
@@ -46,7 +44,7 @@ def _sent(path: Path, egress: Record | None) -> int | None:
     if upstream.joined:
         return sum(leg.events for leg in legs)
     alone = len(legs) == 1 and {legs[0].recorder}.issuperset(path.exchange.listed(egress))
-    if upstream.leg is None or upstream.hop is None or upstream.hop.reason in (ANOTHERS, MISREAD):
+    if upstream.leg is None or upstream.hop is None or upstream.hop.reason in (Reason.ANOTHERS, Reason.MISREAD):
         return None
     return upstream.leg.events if alone or upstream.hop.status != "unproven" else None
 

@@ -9,13 +9,11 @@ from typing import Final
 from streamwitness.semconv import MISSING
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.client.named import CONTENT_MASK, USED, read
-from streamwitness_analyzer.judge.compare.change import Side
+from streamwitness_analyzer.judge.compare.change import LEFT_OPEN, Side
 from streamwitness_analyzer.judge.compare.edits import matching
 from streamwitness_analyzer.judge.testimony.parts import parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
-
-from . import words
 
 Pairs = list[tuple[int, int]]
 _CHANGED: Final = frozenset(("altered", "corrupt", "malformed"))
@@ -82,7 +80,7 @@ def in_its_place(step: Step, pairs: Pairs, a: Sequence[object], b: Sequence[obje
     """What stands between the same two neighbours at both points: changed there, or not known at one of them."""
     if step.after.point == "applied" or step.hop.status == "intact":
         return []
-    if (unproven := step.hop.status == "unproven") and step.hop.reason in words.LEFT_OPEN:
+    if (unproven := step.hop.status == "unproven") and step.hop.reason in LEFT_OPEN:
         return []
     changed = any(change.kind in _CHANGED for change in step.hop.changes)
     lost, new = places_told(step, "before"), places_told(step, "after")

@@ -221,7 +221,7 @@ def why(
         for step in path.steps:
             if step.hop.status == "unproven":
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
-                unknown.append(f"{pair}: {words.LEFT_OPEN.get(step.hop.reason, step.hop.reason)}")
+                unknown.append(f"{pair}: {step.hop.reason}")
     unknown += [_BROKEN for path in every if hides_broken_events(path)]
     unknown += [record_of(point, settled) for _, point in missing]
     unknown += [*doubts, *_unvouched(row, found, main)]

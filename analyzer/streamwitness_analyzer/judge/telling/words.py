@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from streamwitness.semconv import FINISH, PING, POINT_LABELS, ROLE, TERMINAL, USAGE, Component, Point
-from streamwitness_analyzer.judge.gateway.envelope import LEFT_OUT
-from streamwitness_analyzer.judge.gateway.envelope import MADE_UP as OWN_WORD
-from streamwitness_analyzer.judge.gateway.recut import IN_PASSING
 
 WHO: Final[dict[Component, str]] = {
     "source": "source",
@@ -196,13 +193,6 @@ GATEWAY_ENDS: Final = {
     "disconnected": "then nothing more until its client was gone",
 }
 """What gateway out did last, by its end, where the parts of what it sent do not tell it."""
-
-LEFT_OPEN: Final = {
-    IN_PASSING: "whether the gateway would still have sent what it had read last",
-    LEFT_OUT: "whether what the gateway had read last belonged into the answer, which it finished itself",
-    OWN_WORD: "whether the answer was whole when the gateway stopped reading and finished it in a word of its own",
-}
-"""Why a hop is unproven, where that is a fact → what it leaves open."""
 
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost {it}.",
