@@ -1,4 +1,7 @@
-"""Gateways whose answer is not made of what they read, or tells some of it where nobody looks: all are in order."""
+"""Gateways whose answer is not made of what they read, or tells some of it where nobody looks.
+
+All are in order but the one that loses output that nobody reads: of that one nobody can know, and so it is not intact.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +82,26 @@ def _renamed(told: dict[str, Any]) -> None:
             choice["delta"]["reasoning_details"] = [{"type": "reasoning.text", "text": thought}]
 
 
+def _loses_pictures(rng: Random) -> Scene:
+    """What no profile reads is shown to a person all the same, and does not come out again."""
+    one = Scene(rng, _PROVIDER)
+    begin, *said = one.say(rng)
+    shown = [_in_json(begin, _showing(f"picture {i} {rng.random()}")) for i in range(rng.randint(1, 3))]
+    one.answer = [begin, *shown, *said]
+    one.leg(one.answer)
+    one.send([begin, *said])
+    one.before = (*(f"0/picture:{i}" for i in range(len(shown))), *one.after)
+    one.guilty("drop", 1)
+    return one
+
+
+def _showing(picture: str) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        told["choices"][0]["delta"] = {"images": [{"type": "image_url", "image_url": {"url": picture}}]}
+
+    return change
+
+
 def _in_json(event: Event, change: Callable[[dict[str, Any]], None]) -> Event:
     """The event with something changed in its object; what is none stays."""
     try:
@@ -92,7 +115,9 @@ def _in_json(event: Event, change: Callable[[dict[str, Any]], None]) -> Event:
 def _made(make: Callable[[Random], Scene], what: str) -> Callable[[Random, str], Trial]:
     def stream(rng: Random, name: str) -> Trial:
         one = make(rng)
-        one.before, one.notes = one.after, _UNPROVABLE
+        one.notes = _UNPROVABLE
+        if not one.deeds:
+            one.before = one.after
         return one.trial(name, what)
 
     return stream
@@ -101,6 +126,7 @@ def _made(make: Callable[[Random], Scene], what: str) -> Callable[[Random, str],
 SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "renews_its_store": (_made(_renews_its_store, "renews its store"), 1),
     "tells_elsewhere": (_made(_tells_elsewhere, "tells elsewhere"), 1),
+    "loses_pictures": (_made(_loses_pictures, "loses pictures"), 1),
     "takes_turns": (_made(_takes_turns, "takes turns"), 1),
 }
 """Name → what makes such a stream, and how often beside the others."""

@@ -13,6 +13,7 @@ from .framing import FRAMINGS, Framer, framing_of
 from .framing.suspicion import is_whole
 from .ledger import Event, Said
 from .providers import Profile, detect, profile
+from .providers.unread import SILENT, says_more
 from .recorder import Recorder
 from .stamping import ANOTHERS
 
@@ -95,6 +96,7 @@ class BodyObserver:
         "_noted",
         "_path",
         "_reads",
+        "_unread",
         "error",
         "events",
         "first",
@@ -147,7 +149,7 @@ class BodyObserver:
         if named is not None:
             self._take(profile(named))
         self._noted: list[Event] = []
-        self._held = self._comments = self._reads = self._noise = 0
+        self._held = self._comments = self._reads = self._noise = self._unread = 0
         self._broken = self._known_format = False
 
     def feed(self, piece: bytes | bytearray | memoryview, now: int | None = None) -> None:
@@ -265,6 +267,8 @@ class BodyObserver:
         parts, terminal = reading.parts, self.terminal
         self.judged += bool(reading.pieces) and not terminal
         self.opaque += is_opaque(reading)
+        if not (reading.pieces or parts & ~SILENT) and self.profile is not None:
+            self._unread += says_more(self.profile.name, data)
         self._known_format = self._known_format or bool(parts & ~_ANYBODYS)
         self.oversize = self.oversize or fault == "oversize"
         if parts & sc.ERROR:
@@ -310,6 +314,7 @@ class BodyObserver:
             sc.UPSTREAM_BREAKS: profile.grammar_breaks or None,
             sc.UPSTREAM_FAULTS: profile.contradictions or None,
             sc.UPSTREAM_NOISE: self._noise or None,
+            sc.UNREAD: self._unread or None,
             sc.SHARED_NUMBERS: profile.shared_numbers or None,
             sc.PROVIDER_NAME: profile.provider,
             sc.RESPONSE_MODEL: profile.model,

@@ -73,7 +73,7 @@ def test_lies_are_refused(change, says):
 NO_MARK = frozenset((
     sc.ID, sc.EXCHANGE, sc.WITNESS, sc.RECORDER, sc.POINT, sc.BLOCK_INDEX, sc.BLOCK_POSITION, sc.BLOCK_ROWS,
     sc.BLOCK_HAS, sc.ROWS, sc.CONTENT_MARKS, sc.DIGEST_PAYLOAD_S, sc.DIGEST_PAYLOAD_O, sc.DIGEST_SEMANTIC_S,
-    sc.DIGEST_SEMANTIC_O, sc.END_DETAIL,
+    sc.DIGEST_SEMANTIC_O, sc.END_DETAIL, sc.READ_OUT,
 ))  # fmt: skip
 """What a block cannot be without, and what only tells more where it is there."""
 

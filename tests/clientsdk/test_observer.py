@@ -198,3 +198,10 @@ def test_a_body_of_words_has_no_known_end(body: bytes, complete: bool | None) ->
     """No event of it was one of the format: whether it is whole, its rule does not tell."""
     (block,) = observe([body])
     assert block.complete is complete
+
+
+def test_output_that_nobody_reads_is_counted():
+    """A picture beside the text: its event is one of many that say nothing, and the closing block says that it did."""
+    picture = b'data: {"choices":[{"index":0,"delta":{"images":[{"type":"image_url"}]}}]}\n\n'
+    (block,), (plain,) = observe([BODY[:100], BODY[100:-14], picture, BODY[-14:]]), observe([BODY])
+    assert (block.extra[sc.UNREAD], plain.extra.get(sc.UNREAD)) == (1, None)

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import DELIVERED_BY_SDK, FINISHED, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PENDING_BYTES, SHARED_NUMBERS, TEXT
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PART, PENDING_BYTES, SHARED_NUMBERS, TEXT, UNREAD
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
 
 ANSWER = answer(range(1, 9))
+SILENT = PART["other"]
 CUT_ANEW = [*ANSWER[:3], Event(300), *ANSWER[5:-1]]
 """Two events of the answer as one."""
 ALL, OTHER = ("0/text/0 aaaaaaaa 24",), ("0/text/0 bbbbbbbb 24",)
@@ -86,6 +87,19 @@ def test_calls_that_came_out_under_one_number(read: int, out: int, status: str, 
     assert judge_handed_on(before, after, peer=True).status == status
 
 
+@pytest.mark.parametrize(
+    ("told", "status"), [(["stop", "length"], "intact"), (["stop"], "faulty"), (None, "unproven")]
+)
+def test_two_choices_may_finish_in_one_event(told: list[str] | None, status: str) -> None:
+    """Who joins the events of choices joins their ends as well: what counts is how many finished."""
+    slots = ("0/text/0 aaaaaaaa 12", "1/text/0 bbbbbbbb 12")
+    sent = [*answer(range(1, 9), finish=False, done=False), Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH)]
+    out = [*CUT_ANEW[:-1], Event(FINISHED + 2, FINISH)]
+    before = How("wire", slots=slots, extra=((FINISH_REASONS_ATTRIBUTE, ["stop", "length"]),))
+    after = How("parsed", slots=slots, watched=True, extra=((FINISH_REASONS_ATTRIBUTE, told),))
+    assert judge_handed_on(record(before, sent), record(after, out), peer=True).status == status
+
+
 def test_a_loss_of_a_parser_that_hands_on_event_by_event_has_its_place() -> None:
     """It says what it delivers."""
     (change,) = handed([*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]], slots=OTHER).changes
@@ -151,3 +165,16 @@ def test_finishes_that_two_choices_exchanged_are_not_intact(declared: bool) -> N
     after = How("parsed", slots=slots, delivers=DELIVERED_BY_SDK if declared else 0, extra=told)
     assert judge_handed_on(before, record(after, exchanged), peer=True).status == "unproven"
     assert judge_handed_on(before, record(after, cut_anew), peer=True).status == "intact"
+
+
+@pytest.mark.parametrize(("delivers", "fewer", "status"), [
+    (DELIVERED_BY_SDK, False, "intact"), (DELIVERED_BY_SDK, True, "unproven"), (0, False, "unproven"),
+])  # fmt: skip
+def test_output_that_nobody_reads_may_not_have_been_handed_on(delivers: int, fewer: bool, status: str) -> None:
+    """Pictures stand in events that say nothing here: an SDK hands on each, and of another parser nobody knows."""
+    pictures = [Event(parts=SILENT), Event(parts=SILENT)]
+    read = [*ANSWER[:3], *pictures, *ANSWER[3:]]
+    handed = handed_on([*ANSWER[:3], *pictures[: 1 if fewer else 2], *ANSWER[3:]])
+    before = record(How("wire", extra=((UNREAD, 2),)), read)
+    after = record(How("parsed", delivers=delivers and delivers | SILENT), handed)
+    assert judge_handed_on(before, after, peer=True).status == status

@@ -10,7 +10,7 @@ import pytest
 
 from bench.truth.build import FINISHED, LEG, Event, How, answer, path, recorder_id
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, MALFORMED, RESPONSE_ID, ROLE, TERMINAL, TEXT, TOOL_ARGS
+from streamwitness.semconv import ERROR, FINISH, MALFORMED, OTHER, RESPONSE_ID, ROLE, TERMINAL, TEXT, TOOL_ARGS, UNREAD
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 21))
@@ -402,3 +402,16 @@ def test_an_error_in_place_of_which_an_empty_answer_goes_out(sent: list[Event]) 
     """Nobody was asked again: the error was swallowed."""
     ending, integrity, findings = verdict_of(([*ROLES, ERROR_EVENT],), sent)
     assert (ending, integrity, "gap" in findings) == ("upstream_error", "damaged", True)
+
+
+@pytest.mark.parametrize(("printed", "status"), [(False, "intact"), (True, "unproven")])
+def test_output_that_nobody_reads_has_to_come_byte_for_byte(printed: bool, status: str) -> None:
+    """A gateway that prints anew may have lost what no profile reads; the very bytes hold all there is."""
+    unread = ((UNREAD, 1),)
+    read = [*ANSWER[:3], Event(parts=OTHER), *ANSWER[3:]]
+    sent = [replace(event, payload=8_000 + i) if event.parts == TEXT else event for i, event in enumerate(read)]
+    legs = {"ingress": How("ingress", leg=0, extra=unread), "egress": How("egress", legs=(LEG,), extra=unread)}
+    verdict = judge(path(read, sent if printed else read, None, **legs), settled=True)
+    assert (verdict["findings"], verdict["integrity"]) == ([], status)
+    told = any("output of a kind that nobody reads" in reason for reason in verdict["why"]["unknown"])
+    assert told is printed

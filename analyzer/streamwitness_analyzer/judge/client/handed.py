@@ -17,6 +17,7 @@ from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
+    UNREAD_OUTPUT,
     all_slots,
     event_by_event,
     goes_on_behind_finish,
@@ -26,12 +27,15 @@ from streamwitness_analyzer.judge.testimony.parts import (
     parts_of,
     positions_with,
     same_slots,
+    says_more,
     slots_of,
     stopped_within_an_event,
 )
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
+_SAYING_NOTHING: Final = ("other", "role", "snapshot")
+"""Parts of events of which no output was understood."""
 _RECOGNISED: Final = (*CONTENT, "finish")
 _PERHAPS_MISREAD: Final = (
     "nothing in it was recognised as output, and the end of its record, which tells whether it was what it was"
@@ -77,7 +81,20 @@ class Handing:
 
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
-    """Judge what came to a parser → what it handed on: what the first of the rules says that answers."""
+    """Judge what came to a parser → what it handed on."""
+    hop = _judged(before, after, peer=peer)
+    return _with_unread(hop, before, after) if peer and hop.status == "intact" and says_more(before) else hop
+
+
+def _with_unread(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop of a body with output that nobody reads here, which only a parser that is known hands on untouched."""
+    fewer = any(after.part(name) < before.part(name) for name in _SAYING_NOTHING)
+    untouched = event_by_event(after) and not fewer
+    return hop if untouched else Hop("unproven", prefix=hop.prefix, reason=UNREAD_OUTPUT)
+
+
+def _judged(before: Record, after: Record, *, peer: bool) -> Hop:
+    """What the first of the rules says that answers."""
     read, out = View(before, "semantic"), View(after, "semantic")
     hop = _by_event(read, out, peer=peer)
     if hop.status != "faulty":

@@ -16,7 +16,13 @@ from typing import Final
 
 from streamwitness.blocks import Block
 from streamwitness_analyzer.judge.compare.change import ITS_LEG, LOSSES, Hop
-from streamwitness_analyzer.judge.testimony.parts import MISREAD, may_go_on_behind_terminal, misframed
+from streamwitness_analyzer.judge.testimony.parts import (
+    MISREAD,
+    UNREAD_OUTPUT,
+    may_go_on_behind_terminal,
+    misframed,
+    says_more,
+)
 from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -25,6 +31,7 @@ from .envelope import uncounted
 from .excuses import judge_leg, with_its_finish
 from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, shows_nothing_of, spliced
 from .recut import same_content
+from .rewritten import under_one_number
 
 _MORE: Final = "more left than was read, and lost rows hide what"
 _SHARED: Final = "several upstream attempts share the answer"
@@ -167,6 +174,10 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
     elif hop.status == "intact" and _has_more(legs, egress):
         hop = unproven(_MORE)
+    elif hop.status == "intact" and (reason := under_one_number(legs, egress)):
+        hop = unproven(reason)
+    elif hop.status == "intact" and any(map(says_more, (*legs, egress))):
+        hop = unproven(UNREAD_OUTPUT)
     return replace(found, hop=hop, peer=all_due(leg, egress))
 
 

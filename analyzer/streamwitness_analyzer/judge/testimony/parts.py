@@ -19,6 +19,8 @@ from streamwitness.semconv import (
     PENDING_PARTS,
     RESULT,
     TERMINAL,
+    UNREAD,
+    UPSTREAM_MISMATCHES,
 )
 
 from .records import Record
@@ -29,6 +31,7 @@ _OUTPUT: Final = sum(PART[name] for name in CONTENT)
 _JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
 _OF_JUDGED: Final = sum(PART[name] for name in _JUDGED)
+UNREAD_OUTPUT: Final = "there was output of a kind that nobody reads here, and not every byte was handed on"
 MISREAD: Final = "the body was not what it was announced as, so what was read of it is not all that it said"
 
 
@@ -159,6 +162,12 @@ def left(record: Record) -> int:
     """Parts of an event that a clean end left without its blank line; 0 where there is none that can be read."""
     told = record.told(PENDING_PARTS)
     return told if record.end == "eof" and isinstance(told, int) else 0
+
+
+def says_more(record: Record) -> bool:
+    """Whether there was output that its profile does not read, or none but in summaries, which are not compared."""
+    only_summaries = bool(record.part("snapshot")) and not record.total("content")
+    return record.told(UNREAD) is not None or (only_summaries and record.told(UPSTREAM_MISMATCHES) is not None)
 
 
 def misframed(record: Record) -> bool:
