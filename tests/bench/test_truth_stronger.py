@@ -31,7 +31,7 @@ def verdict(
         "ending": {"class": ending, "by": by},
         "why": {"cleared": [*cleared]},
         "notes": [{"kind": note}] if note else [],
-        "points": [{"exchange": "e", "witness": "w", "point": point, "held": "all"} for point in points],
+        "points": [{"exchange": "e", "witness": "w", "point": point, "held": "all", "attempt": 0} for point in points],
     }
 
 
@@ -74,7 +74,7 @@ def test_nothing_is_said_of_a_process_of_which_no_record_is_left() -> None:
     weak = verdict(integrity="intact", cleared=("transport",))
     assert not [*stronger(one, weak, LOST)]
     weak["points"] = [
-        {"exchange": block.exchange, "witness": block.witness, "point": block.point, "held": "all"}
+        {"exchange": block.exchange, "witness": block.witness, "point": block.point, "held": "all", "attempt": 0}
         for block in one.blocks
     ]
     assert len([*stronger(one, weak, LOST)]) == 2

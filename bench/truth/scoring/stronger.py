@@ -92,10 +92,13 @@ def _ended(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
     (told, by), (real, maker) = ((one["ending"]["class"], one["ending"]["by"]) for one in (weak, whole))
     if by in (None, maker) or ((told, by) == _WAITED and real in ("stalled", "stalled_before_first")):
         return
-    if (told, by) == ("completed", "source") and not _any_client(weak):
-        return  # as far as its gateway knows, which knows of no client
+    if (told, by) == ("completed", "source") and len(_clients(weak)) != 1:
+        return  # as far as its gateway knows, which knows of no client; or for one of several that read it at once
     yield f"ended by {by} ({told}); with all records: by {maker or 'nobody'} ({real})"
 
 
-def _any_client(weak: _Verdict) -> bool:
-    return any(point["point"] in CLIENT_POINTS for point in weak["points"])
+def _clients(weak: _Verdict) -> Set[str]:
+    """The processes that read the newest exchange, "" for one that was announced only."""
+    newest = max((point["attempt"] for point in weak["points"]), default=0)
+    here = [point for point in weak["points"] if point["attempt"] == newest and point["point"] in CLIENT_POINTS]
+    return {point["witness"] for point in here if point["witness"]} or {point["witness"] for point in here}
