@@ -294,6 +294,8 @@ UNREAD: Final = "stream.unread"
 """Events whose output the profile does not read (sound, images, …), as far as they say nothing else; absent: none."""
 READ_OUT: Final = "stream.read_out"
 """`parsed`: whether the body had ended by itself before the parser did; absent: that is not known."""
+UNANSWERED: Final = "stream.unanswered"
+"""Requests of the gateway, made upstream for this answer, to which no response had come when it ended; absent: none."""
 CLOCK_STEP_MS: Final = "stream.clock.step.ms"
 """By how much wall clock and monotonic clock went apart meanwhile: the machine slept, or its time was set."""
 PROGRESS_GAP_MS: Final = "stream.progress_gap.ms"
@@ -329,7 +331,7 @@ MARKED: Final = (
     END, PENDING_BYTES, PENDING_PARTS, FIRST_EVENT_MS, READ_WAIT_MS, READ_WAIT_AFTER, HOLD_MS, HOLD_AFTER,
     PROGRESS_GAP_MS, PROGRESS_GAP_AFTER, HOLD_TOTAL_MS, LAST_WAIT_MS, GATHERED, CLOCK_STEP_MS, OBSERVER_FAULT,
     DROPPED_BLOCKS, PROVIDER_NAME, RESPONSE_ID, FINISH_REASONS_ATTRIBUTE, STATUS_CODE, ERROR_TYPE, USAGE_OUTPUT,
-    EARLIER_RECORD, SHARED_NUMBERS, UNREAD,
+    EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED,
 )  # fmt: skip
 """Attributes whose absence says something (none, 0, not so), by the bits of `stream.block.has`. Only ever appended to.
 

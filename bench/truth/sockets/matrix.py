@@ -76,19 +76,12 @@ def _matrix(seed: int) -> dict[str, Scenario]:
     return {scenario.name: scenario for scenario in scenarios if possible(scenario)}
 
 
-@cache
-def requested() -> dict[str, Scenario]:
-    """Streams that are not drawn, by their names."""
-    every = (scenario for provider in PROVIDERS for scenario in situations.on_request(provider))
-    return {scenario.name: scenario for scenario in every if possible(scenario)}
-
-
 def called(name: str) -> Scenario:
     """The stream of this name. Raises LookupError where there is none.
 
     Which two faults come together is drawn by seed; a name says it, whatever the seed was.
     """
-    found = _matrix(0).get(name) or requested().get(name) or _pair(name)
+    found = _matrix(0).get(name) or _pair(name)
     if found is None or found.name != name or not possible(found):
         raise LookupError(f"no stream is called {name!r}")
     return found

@@ -210,13 +210,8 @@ def edited_and_broken(provider: str) -> Iterator[Scenario]:
 
 _STANDING_STILL: Final = (
     Fault("source", "silent"), Fault("gateway", "stick"), Fault("transport", "stick"), Fault("source", "mute", "first"),
-    Fault("transport", "mute", "first"),
+    Fault("gateway", "mute", "first"), Fault("transport", "mute", "first"),
 )  # fmt: skip
-
-
-def on_request(provider: str) -> Iterator[Scenario]:
-    """A gateway keeps back the first event of all. Not drawn as long as the judge does not tell that of it."""
-    yield from stuck(provider, (Fault("gateway", "mute", "first"),))
 
 
 def stuck(provider: str, faults: Sequence[Fault] = _STANDING_STILL) -> Iterator[Scenario]:

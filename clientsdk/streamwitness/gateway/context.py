@@ -21,7 +21,18 @@ from streamwitness.ledger import Said, Shared
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
-from streamwitness.semconv import EDITED, EDITS, ERROR_TYPE, SERVER_ADDRESS, STATUS_CODE, Edit, Level, Point, Stamp
+from streamwitness.semconv import (
+    EDITED,
+    EDITS,
+    ERROR_TYPE,
+    SERVER_ADDRESS,
+    STATUS_CODE,
+    UNANSWERED,
+    Edit,
+    Level,
+    Point,
+    Stamp,
+)
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -77,6 +88,9 @@ class Answering(Protocol):
 
     def refused(self, refusal: Refusal) -> None:
         """An upstream answered with an error status."""
+
+    def awaits(self, more: int) -> None:
+        """So many more requests (fewer: a response came) wait for an upstream to answer."""
 
     def reading(self, tap: Tap) -> None:
         """A leg's body is read through this tap."""
@@ -136,7 +150,7 @@ class GatewayExchange:
 
     __slots__ = (
         "_edits", "_egress", "_header", "_host", "_identity", "_leg_ids", "_legs", "_lock", "_refusals", "_refused",
-        "_shared", "_witness", "backlog", "ended", "last_read", "runtime",
+        "_shared", "_unanswered", "_witness", "backlog", "ended", "last_read", "runtime",
     )  # fmt: skip
 
     def __init__(self, runtime: Runtime, header: RequestHeader | None, identity: Identity | None = None) -> None:
@@ -153,7 +167,7 @@ class GatewayExchange:
         self._leg_ids: list[str] = []
         self._refusals: list[tuple[int, Refusal]] = []
         """Those of which there is no record yet, each with the number of its leg."""
-        self._refused = 0
+        self._refused = self._unanswered = 0
         self._edits: set[Edit] = set()
         self.backlog = Backlog(_WAITING)
         """What was read of legs and sent of the answer, in this order, and not looked at yet."""
@@ -254,6 +268,10 @@ class GatewayExchange:
             told = [kind for kind in EDITS if kind in self._edits]
         return {EDITED: told} if told else {}
 
+    def waiting(self) -> dict[str, Any]:
+        """Upstream requests that are not answered, as the closing block says it."""
+        return {UNANSWERED: self._unanswered} if self._unanswered > 0 else {}
+
     def unseen_leg(self) -> None:
         """An upstream answered in a form that cannot be observed, and its answer may be in ours.
 
@@ -278,6 +296,11 @@ class GatewayExchange:
             self._refusals.append((number, refusal))
             if self._egress is not None:
                 self._tell_refusals()
+
+    def awaits(self, more: int) -> None:
+        """So many more requests (fewer: a response came) wait for an upstream to answer."""
+        with self._lock:
+            self._unanswered += more
 
     def reading(self, tap: Tap) -> None:
         """A leg's body is read through this tap.

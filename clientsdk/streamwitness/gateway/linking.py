@@ -130,6 +130,9 @@ class LinkedExchange:
             if len(self._more) < MAX_REFUSALS and (observer := self.leg("", "", refusal.client)) is not None:
                 observer.close("eof", extra=refusal.told)
 
+    def awaits(self, more: int) -> None:
+        """The gateway does not wait for it: the leg that it listed is not there before it has ended."""
+
     def reading(self, tap: Tap) -> None:
         """Nothing is sent here whose order beside what is read would matter."""
 

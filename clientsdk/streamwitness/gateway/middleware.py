@@ -199,7 +199,7 @@ class _Answer:
         legs = self._exchange.leg_ids()
         observer = self._observer
         if observer is not None and not observer.recorder.closed:
-            extra = self._numbering.attributes() | self._exchange.edits()
+            extra = self._numbering.attributes() | self._exchange.edits() | self._exchange.waiting()
             held = time.monotonic_ns() - self._sending if self._sending else 0  # the server still has a piece in hand
 
             def report() -> None:

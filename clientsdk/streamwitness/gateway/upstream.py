@@ -35,6 +35,9 @@ _ERROR: Final = 400
 """The first status with which a server says no."""
 _COMPLETIONS: Final = tuple(end for known in KNOWN.values() for end in known.paths if end)
 """How the paths end at which a provider is asked for an answer."""
+_ASKED: Final = "streamwitness.asked"
+"""Key of `request.extensions`, until a response has come: the exchange that was told of the request. Redirects inherit
+it."""
 _hooked: WeakSet[Any] = WeakSet()
 
 
@@ -87,10 +90,16 @@ def _on_request(request: Any) -> None:
         request.headers[HEADER] = format_request(exchange.identity.stream, ())
     elif HEADER in request.headers:
         del request.headers[HEADER]
+    if exchange is not None and _ASKED not in request.extensions:
+        request.extensions[_ASKED] = exchange
+        exchange.awaits(1)
 
 
 def _on_response(response: Any, library: str) -> BodyObserver | None:
     exchange = current()
+    asked: Answering | None = response.request.extensions.pop(_ASKED, None)
+    if asked is not None:
+        asked.awaits(-1)
     behind = inner(exchange, response)
     leg = _leg(exchange, response, library) if exchange is not None else None
     if leg is not None and behind is not None:

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from bench.truth.build import Event, answer
-from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, LAST_WAIT_MS, READ_WAIT_MS
+from streamwitness.semconv import (
+    CLOCK_STEP_MS,
+    GATHERED,
+    HOLD_AFTER,
+    HOLD_MS,
+    HOLD_TOTAL_MS,
+    LAST_WAIT_MS,
+    READ_WAIT_MS,
+    UNANSWERED,
+)
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.timed import Timed, stream
 
@@ -61,6 +70,37 @@ def test_the_gateway_had_more() -> None:
 def test_the_gateway_had_read_the_end() -> None:
     """Headers, then nothing, of an answer whose body was over."""
     assert ended(seen(1, 1.0, READ_TO_THE_END), gone(0), left(0)) == ("stalled_before_first", "gateway")
+
+
+KEPT = {HOLD_MS: 31_600, HOLD_TOTAL_MS: 31_600, HOLD_AFTER: 0, LAST_WAIT_MS: 0}
+"""What a response tells of a reader that has not asked for more since its first event."""
+
+
+def test_the_gateway_kept_the_first_event() -> None:
+    """One without output, which it did not send, and behind which it did not ask for more."""
+    assert ended(seen(1, GAVE_UP + 0.1, "cancelled", **KEPT), gone(0), left(0)) == ("stalled_before_first", "gateway")
+
+
+@pytest.mark.parametrize(
+    ("leg", "egress"),
+    [
+        (seen(1, GAVE_UP + 0.1, "cancelled", **KEPT | {LAST_WAIT_MS: 5}), gone(0)),
+        (seen(1, GAVE_UP + 0.1, "cancelled", **KEPT | {HOLD_MS: 1_000}), gone(0)),
+        (seen(1, GAVE_UP + 0.1, "cancelled", **KEPT), gone(0, **{HOLD_TOTAL_MS: 31_000})),
+        (seen(1, GAVE_UP - 1.0, "cancelled", **KEPT), gone(0)),
+        (seen(1, GAVE_UP + 0.1, "cancelled", **KEPT), gone(0, **{UNANSWERED: 1})),
+    ],
+    ids=["it asked", "it had asked", "its server took no more", "it had let go before", "it waited for another"],
+)
+def test_who_kept_the_first_event_for_a_reason_or_may_have(leg: Timed, egress: Timed) -> None:
+    """It waited itself, or had given that response up, as one of several steps."""
+    assert ended(leg, egress, left(0)) == ("client_timeout", "client")
+
+
+@pytest.mark.parametrize("read", [seen(len(ANSWER), 6.0, READ_TO_THE_END), seen(6, GAVE_UP + 0.1, "cancelled")])
+def test_a_gateway_that_waits_for_another_upstream_may_have_nothing_to_send(read: Timed) -> None:
+    """What it has read may be a guardrail's, or the first step's: the answer's own upstream gave no response yet."""
+    assert ended(read, gone(0, **{UNANSWERED: 1}), left(0)) == ("client_timeout", "client")
 
 
 def test_what_was_sent_never_came() -> None:

@@ -264,6 +264,18 @@ def test_a_refusal_by_a_configured_profile_is_a_leg(provider: Server) -> None:
     assert len(sink.closing("egress").legs) == 2
 
 
+def test_requests_that_were_never_answered_are_counted(sink: MemorySink, provider: Server) -> None:
+    """A connection that never came about; one that was answered, whatever it said, is none."""
+    client = upstream(httpx.AsyncClient())
+    urls = (f"http://127.0.0.1:9{PATH}", f"{provider.url}/refuse{PATH}", f"{provider.url}/whole{PATH}")
+    with gateway(forward(client, *urls), client) as url, httpx.Client() as user:
+        user.post(url, json={})
+        user.post(url, json={})
+        until(lambda: len(finals(sink, "egress")) == 2)
+    assert [answer.extra["stream.unanswered"] for answer in finals(sink, "egress")] == [1, 1]
+    assert all(len(answer.legs) == 2 for answer in finals(sink, "egress"))
+
+
 @pytest.mark.parametrize(("path", "legs"), [(PATH, 1), ("/v1/moderations", 0)])
 def test_a_completion_that_came_whole_is_noted_as_unseen(
     sink: MemorySink, provider: Server, path: str, legs: int

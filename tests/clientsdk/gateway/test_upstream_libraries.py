@@ -221,6 +221,7 @@ def test_a_retry_and_a_fallback_are_legs(name: str) -> None:
     assert (legs[0].end, legs[0].complete) == (end, False)
     assert (legs[1].extra["http.response.status_code"], legs[1].totals["events"]) == (503, 0)
     assert legs[2].semantic_o == answer.semantic_o != legs[0].semantic_o
+    assert "stream.unanswered" not in answer.extra
 
 
 @pytest.mark.parametrize("configured", [False, True])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamwitness.semconv import LAST_WAIT_MS, READ_WAIT_MS
+from streamwitness.semconv import HOLD_AFTER, HOLD_MS, LAST_WAIT_MS, READ_WAIT_MS, UNANSWERED
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -115,12 +115,28 @@ def _behind_gateway_out(path: Path, egress: Record, wire: Record) -> Where | Non
     if path.upstream.edited:  # what it leaves out on purpose it need not have had in hand
         return None
     since = _had_more_since(leg, egress)
+    if egress.told(UNANSWERED) is not None:  # what it had may be one step's, and the next one's was not answered yet
+        return None
+    if not egress.events and _kept_its_first_ms(leg, egress) >= BUDGET_MS:
+        return "gateway"
     if since is not None:
         kept = (_end(egress) - since) // _NS - held_ms(egress)
         return "gateway" if kept >= BUDGET_MS else None
     # A gateway whose process was kept from running hears late of its client's going, and may not have read what came.
     awake = silent_ms(egress) - silent_ms(wire) < BUDGET_MS
     return "source" if awake and waiting_ms(leg) >= BUDGET_MS and not gathered(leg) else None
+
+
+def _kept_its_first_ms(leg: Record, egress: Record) -> int:
+    """How long a gateway, of which nothing ever went out, had an event in hand and asked for no more, to the end.
+
+    It held its upstream open until its client had gone: what only one of several steps reads is let go before.
+    """
+    held, behind = leg.told(HOLD_MS), leg.told(HOLD_AFTER)
+    idle = not leg.told(LAST_WAIT_MS) and leg.end in _LEFT and _end(leg) >= _end(egress)
+    if not (leg.events and idle and isinstance(held, int) and behind == leg.events - 1):
+        return 0
+    return min(held, silent_ms(leg), silent_ms(egress) - held_ms(egress))
 
 
 def _only_leg(path: Path, egress: Record) -> tuple[Record | None, Step | None]:
