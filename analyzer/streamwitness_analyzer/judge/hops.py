@@ -213,7 +213,7 @@ def _with_error(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
     span = (places[0], places[-1]) if places else (0, max(0, before.events - 1))
     change = Change(
         "gap", before.part("error"), True, "before", span, span, bool(places), note="an error was swallowed",
-        proof=Proof("envelope"),
+        proof=Proof("envelope"), error=True,
     )  # fmt: skip
     return Hop("faulty", (*hop.changes, change), hop.prefix, hop.unread)
 

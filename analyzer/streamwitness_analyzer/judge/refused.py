@@ -14,7 +14,7 @@ from typing import Final
 from streamwitness.semconv import FOREIGN
 
 from .attribute import Fault, on_intact_path, told_of
-from .client.named import carrying
+from .client.named import REJECTIONS, carrying
 from .compare.change import Change, Hop, Proof, Span
 from .path import Path
 from .testimony.parts import positions_with_result
@@ -23,8 +23,6 @@ from .testimony.view import View
 
 KINDS: Final = {"wrong_stream": "cross_stream", "after_terminal": "after_terminal"}
 """Result of a refusal → the kind of its finding; of all others a `gap`: the event is not in the answer."""
-REFUSED_AS: Final = "rejected as "
-"""How the note of a finding begins that a refusal makes."""
 MIXED_UP: Final = "another stream of the same process had handed it on"
 STAMPED_OTHERWISE: Final = "it bears another stream's number"
 _NEVER_SENT: Final = frozenset(("fabricated", "extra"))
@@ -52,9 +50,16 @@ def refused(path: Path) -> list[Fault]:
 
 def _refusal(kind: str, results: dict[int, str]) -> Change:
     span = (min(results), max(results))
-    note = REFUSED_AS + ", ".join(sorted(set(results.values())))
+    told = tuple(sorted(set(results.values())))
+    note = f"rejected as {', '.join(told)}"
     placed = len(results) == span[1] - span[0] + 1
-    return Change(kind, len(results), True, "before", span, span, placed, note=note, proof=Proof("by_name"))
+    proof = Proof("by_name")
+    return Change(kind, len(results), True, "before", span, span, placed, note=note, proof=proof, results=told)
+
+
+def is_refusal(change: Change) -> bool:
+    """Whether it is told by what the application's reducer refused."""
+    return not REJECTIONS.isdisjoint(change.results)
 
 
 def mixed_up(path: Path) -> list[Fault]:

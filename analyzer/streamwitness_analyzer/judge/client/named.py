@@ -335,7 +335,9 @@ def _told_losses(told: Mapping[int, str]) -> Iterable[Change]:
         positions = sorted(p for p, r in told.items() if r == result)
         for run in runs(positions, sorted(told)):
             span = (run[0], run[-1])
-            yield Change(kind, len(run), True, "before", span, span, True, note=f"reported as {result}")
+            yield Change(
+                kind, len(run), True, "before", span, span, True, note=f"reported as {result}", results=(result,)
+            )
 
 
 def _absent(

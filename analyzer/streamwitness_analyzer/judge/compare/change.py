@@ -100,7 +100,12 @@ class Change:
     placed: bool = False
     values: tuple[tuple[int, int], ...] = ()
     note: str = ""
+    """What else people read of it; nothing hangs on its words."""
     proof: Proof = Proof()
+    results: tuple[str, ...] = ()
+    """What the application reports of these events, where it is its reports that tell of them."""
+    error: bool = False
+    """Whether it is an error that never came."""
 
 
 @dataclass(slots=True)

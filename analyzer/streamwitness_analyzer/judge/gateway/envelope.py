@@ -223,8 +223,8 @@ def swallowed_error(legs: Sequence[Record], leg: Record, egress: Record) -> list
     places = positions_with(leg, 0, error=True)
     last = max(0, leg.events - 1)
     span = (places[0], places[-1]) if places else (last, last)
-    note = "an error was swallowed"
-    return [Change("gap", leg.part("error"), True, "before", span, span, bool(places), note=note, proof=_PROOF)]
+    note, count = "an error was swallowed", leg.part("error")
+    return [Change("gap", count, True, "before", span, span, bool(places), note=note, proof=_PROOF, error=True)]
 
 
 def _asked_again(legs: Sequence[Record], leg: Record) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, ERROR_TYPE, Point
 from streamwitness_analyzer.judge.compare.change import Change, Span
+from streamwitness_analyzer.judge.refused import is_refusal
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
@@ -76,14 +77,14 @@ def _place(change: Change, sequence: Span, about: bool) -> str:
 
 def _reported(change: Change, place: str, record: Record) -> str:
     """What the application itself says that it did with these events."""
-    begins, _, said = change.note.partition(" as ")
-    if begins == "reported" and said in words.REPORTED:
-        error = words.of_type(record.told(ERROR_TYPE)) if said == "raised" and record.end == "raised" else ""
-        return f"the application itself reports that {words.REPORTED[said]} {place}{error}"
-    if begins != "rejected":
+    if is_refusal(change):
+        reasons = " or ".join(words.REFUSED_FOR.get(reason, reason) for reason in change.results)
+        return f"the application itself reports that it refused {place} as {reasons}"
+    told = next((words.REPORTED[said] for said in change.results if said in words.REPORTED), None)
+    if told is None:
         return ""
-    reasons = " or ".join(words.REFUSED_FOR.get(reason, reason) for reason in said.split(", "))
-    return f"the application itself reports that it refused {place} as {reasons}"
+    error = words.of_type(record.told(ERROR_TYPE)) if record.end == "raised" and "raised" in change.results else ""
+    return f"the application itself reports that {told} {place}{error}"
 
 
 def _swallowed(sequence: Span, seen: Record, missing: Record) -> dict[str, str]:

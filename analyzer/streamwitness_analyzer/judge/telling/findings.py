@@ -13,7 +13,7 @@ from streamwitness_analyzer.judge.client.named import CONTENT_MASK
 from streamwitness_analyzer.judge.compare.change import LOSSES, Change, Span
 from streamwitness_analyzer.judge.compare.places import Mapper, back, same
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.refused import REFUSED_AS
+from streamwitness_analyzer.judge.refused import is_refusal
 from streamwitness_analyzer.judge.testimony.parts import parts_of
 from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import Axis, View
@@ -21,8 +21,8 @@ from streamwitness_analyzer.judge.testimony.view import Axis, View
 from . import words
 from .evidence import evidence, evidence_of_one
 
-_RAISED: Final = "reported as raised"
-"""The note of a loss of which the application reports that its code raised there."""
+_RAISED: Final = ("raised",)
+"""What the application reports of events at which its code raised."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,12 @@ class Finding:
     def manner(self) -> str:
         """What it is told as: its kind, or one of the few that the kind alone would tell badly (`words.SPECIAL`)."""
         change = self._in_words
-        if change.note == _RAISED:
+        if change.results == _RAISED:
             return words.RAISED_AT
+        if change.error:
+            return words.SWALLOWED
         if change.proof.case != "envelope" or self.fault.by_itself:
             return change.kind
-        if change.kind == "gap" and change.note:
-            return words.SWALLOWED
         return {"fabricated": words.MADE_UP, "altered": words.OTHER_FINISH}.get(change.kind, change.kind)
 
     @property
@@ -111,7 +111,7 @@ class Finding:
         places["hidden"] = words.HIDDEN[_is_short(self.fault.seen) or _is_short(self.fault.missing)]
         if self.fault.by_itself:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
-        if change.note.startswith(REFUSED_AS):
+        if is_refusal(change):
             return words.explained_refusal(change.kind, change.count, change.exact, places)
         return words.explained(self.manner, change.count, change.exact, places)
 

@@ -17,7 +17,7 @@ from streamwitness.semconv import (
 from streamwitness_analyzer.judge.ending import stalls
 from streamwitness_analyzer.judge.ending.states import finish
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.refused import REFUSED_AS
+from streamwitness_analyzer.judge.refused import is_refusal
 from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
@@ -78,11 +78,7 @@ def _stopped(path: Path) -> list[dict[str, Any]]:
         notes.append(_note("silent", 1, silence))
     if path.named is not None and path.named.ignored:
         notes.append(_note("ignored", len(path.named.ignored)))
-    if (
-        path.named is not None
-        and path.named.rejected
-        and not any(f.change.note.startswith(REFUSED_AS) for f in path.faults)
-    ):
+    if path.named is not None and path.named.rejected and not any(is_refusal(f.change) for f in path.faults):
         notes.append(_note("rejected", len(path.named.rejected)))
     return notes
 
