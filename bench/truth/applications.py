@@ -354,6 +354,23 @@ def _other_end(one: _Course) -> None:
     one.passages.append(Passage("parser", (*said(one.start), "stop"), (*said(one.start), "length")))
 
 
+def _joins_choices(one: _Course) -> None:
+    """A parser that hands on what two choices say in one event, the ends of both as well; it may keep one to itself."""
+    words = _texts(one.rng, 6)[:-2]
+    one.start = [*words, Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH), Event(parts=TERMINAL)]
+    kept = one.rng.random() < 0.3
+    one.parsed = [words[0], *_in_other_pieces(one.rng, words[1:]), Event(FINISHED + 2, FINISH)]
+    slots = (_slot(words[1::2]), _slot(words[2::2], "1/text/0"))
+    for point in _POINTS[:4]:
+        ends = ["stop"] if kept and point == "parsed" else ["stop", "length"]
+        one.hows[point] = _how(point, slots=slots, extra=((FINISH_REASONS_ATTRIBUTE, ends),))
+    one.hows["parsed"] = replace(one.hows["parsed"], delivers=_promised(one.rng), watched=True)
+    one.notes = frozenset(("recut",))
+    if kept:
+        one.deeds.append(Deed("parser", "drop", (len(words) + 1,)))
+        one.passages.append(Passage("parser", ("0/finish:stop", "1/finish:length"), ("0/finish:stop",)))
+
+
 def _one_number(one: _Course) -> None:
     """A parser that hands on the pieces of two calls under the number of the first, as both have an id of their own."""
     start = _texts(one.rng, 5)
@@ -392,6 +409,7 @@ _REDUCERS: Final = (
     _mixed_up,
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
-                   _other_end, _returns_early, _one_number)  # fmt: skip
+                   _other_end, _returns_early, _one_number,
+                   _joins_choices)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

@@ -137,6 +137,8 @@ HOP: Final = (
              ("none",)),
     Mutation("7.2 parsed: nor that it reads to the end", {"hops.event_by_event": as_promised}, ("returns_early",)),
     Mutation("7.2 parsed: calls under one number", {"handed._with_numbers": first(0)}, ("one_number",)),
+    Mutation("7.2 parsed: finishes are counted by choices", {"handed._finished_alike": lambda _: lambda before, after:
+             before.part("finish") == after.part("finish")}, ("joins_choices",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},
              ("behind_the_end",)),
     Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)},

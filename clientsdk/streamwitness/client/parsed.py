@@ -16,7 +16,16 @@ from streamwitness.backlog import Backlog
 from streamwitness.events import Reading
 from streamwitness.ledger import Event
 from streamwitness.observer import is_opaque
-from streamwitness.semconv import CLIENT_ENDS, ERROR, MISSING, READ_OUT, RESULT, SHARED_NUMBERS, TERMINAL
+from streamwitness.semconv import (
+    CLIENT_ENDS,
+    ERROR,
+    FINISH_REASONS_ATTRIBUTE,
+    MISSING,
+    READ_OUT,
+    RESULT,
+    SHARED_NUMBERS,
+    TERMINAL,
+)
 
 from . import ends
 from .links import Link
@@ -261,5 +270,9 @@ class Parsed:
     def _known(self, end: str) -> dict[str, Any]:
         """What only a closing block can say."""
         read_out = end == "eof" and self.link.tap is not None and self.link.tap.end == "eof"
-        known = {READ_OUT: read_out, SHARED_NUMBERS: self._reader.shared_numbers}
+        known = {
+            READ_OUT: read_out,
+            SHARED_NUMBERS: self._reader.shared_numbers,
+            FINISH_REASONS_ATTRIBUTE: self._reader.finish_reasons,
+        }
         return {key: value for key, value in known.items() if value}

@@ -42,6 +42,11 @@ class Reader:
         return self._profile.read_object(item)
 
     @property
+    def finish_reasons(self) -> tuple[str, ...]:
+        """Canonical finish of each choice that has one."""
+        return self._profile.finish_reasons if self._profile is not None else ()
+
+    @property
     def shared_numbers(self) -> int:
         """Calls that began under a number that another had before them."""
         return self._profile.shared_numbers if self._profile is not None else 0

@@ -87,9 +87,7 @@ def test_calls_that_came_out_under_one_number(read: int, out: int, status: str, 
     assert judge_handed_on(before, after, peer=True).status == status
 
 
-@pytest.mark.parametrize(
-    ("told", "status"), [(["stop", "length"], "intact"), (["stop"], "faulty"), (None, "unproven")]
-)
+@pytest.mark.parametrize(("told", "status"), [(["stop", "length"], "intact"), (["stop"], "faulty"), (None, "unproven")])
 def test_two_choices_may_finish_in_one_event(told: list[str] | None, status: str) -> None:
     """Who joins the events of choices joins their ends as well: what counts is how many finished."""
     slots = ("0/text/0 aaaaaaaa 12", "1/text/0 bbbbbbbb 12")

@@ -14,7 +14,7 @@ from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBE
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
-from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, of_other_choices
+from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, finishes, of_other_choices, several_choices
 from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
     UNREAD_OUTPUT,
@@ -53,6 +53,7 @@ _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
 _ONE_NUMBER: Final = "calls came out under one number that had each its own; some readers make one of them"
 _DIFFERS: Final = "the content differs, and was cut into other events"
 _FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
+_FINISHES_IN_ONE: Final = "the content is the same, and nobody told how many choices finished in each event"
 _OTHER_FINISH: Final = "why it ended came out as something else"
 _ENDED_OTHERWISE: Final = "the content is the same, and it is told otherwise why the answer ended"
 _OTHER_END: Final = "it is told otherwise why the answer ended, and lost rows hide whether more stood behind its end"
@@ -212,7 +213,7 @@ def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
     """The fault of a parser that cuts the content anew: that it differs, or how it ends, but never piece by piece."""
     if same_slots(before, after):
         places = positions_with(before, FINISH)
-        lost = before.part("finish") > after.part("finish")
+        lost = finishes(before) > finishes(after)
         span = (places[0], places[-1]) if places else (0, before.events - 1)
         change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
         return faulty([change], Proof("envelope"), prefix=hop.prefix)
@@ -239,6 +240,8 @@ def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
 def _same_content(hop: Hop, before: Record, after: Record) -> Hop | None:
     """The hop where every slot holds the same: how it was cut, and how it ended; None where a finish is in doubt."""
     if not _finished_alike(before, after):
+        if after.part("finish") and several_choices(before) and not _finishes_told(after):
+            return Hop("unproven", prefix=hop.prefix, reason=_FINISHES_IN_ONE)
         due = _finishes_due(before)
         if due is None:
             return Hop("unproven", prefix=hop.prefix, reason=_END_NOT_HELD)
@@ -293,7 +296,14 @@ def _finishes_due(record: Record) -> int | None:
 
 
 def _finished_alike(before: Record, after: Record) -> bool:
-    return before.part("finish") == after.part("finish")
+    """Whether as many choices finished, each in an event of its own or several in one."""
+    if before.part("finish") == after.part("finish"):
+        return True
+    return _finishes_told(before) and _finishes_told(after) and finishes(before) == finishes(after)
+
+
+def _finishes_told(record: Record) -> bool:
+    return isinstance(record.told(FINISH_REASONS_ATTRIBUTE), (list, tuple))
 
 
 def _ended_otherwise(before: Record, after: Record) -> bool:

@@ -36,12 +36,17 @@ def tells_error(egress: Record) -> bool:
     return failed or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))
 
 
+def several_choices(record: Record) -> bool:
+    """Whether content of more than one choice is known."""
+    return len({slot.partition("/")[0] for slot in slots_of(record)}) >= _SEVERAL
+
+
 def of_other_choices(before: View, after: View) -> bool:
     """Whether of several choices, each of which has its own finish, one may have come out with that of another.
 
     Where rows are lost only equal sums of all events tell that none has.
     """
-    if len({slot.partition("/")[0] for slot in slots_of(before.record)}) < _SEVERAL:
+    if not several_choices(before.record):
         return False
     if not (before.record.every_row and after.record.every_row):
         return (before.n, before.s) != (after.n, after.s)
