@@ -295,6 +295,18 @@ def _other_turns(one: Scene) -> None:
     one.notes = _UNPROVABLE
 
 
+def _numbers_alike(one: Scene) -> None:
+    """Two calls, and all pieces go out under the number of the first: the ids alone tell where the second begins."""
+    one.provider = "openai_chat"
+    one.answer = _said(one, 6, *_call(*_CALL), *_call(*_SHORT), finish="tool_calls")
+    made = [e._replace(data=e.data.replace('"tool_calls":[{"index":1', '"tool_calls":[{"index":0')) for e in one.answer]
+    one.leg(one.answer)
+    one.guilty("alter", *(i for i, (event, other) in enumerate(zip(one.answer, made, strict=True)) if event != other))
+    one.send(made)
+    one.after = (*one.after[:-1], "pieces of one call", one.after[-1])
+    one.notes = _UNPROVABLE
+
+
 def _wrong_call(one: Scene) -> None:
     """Two calls at once, and a piece of one goes out as the other's."""
     one.provider = "openai_chat"
@@ -314,7 +326,7 @@ _MAKERS: Final = (
     _other_words, _loses_and_makes_up, _finished_and_left, _another_finish, _finish_twice, _lets_go, _every_other,
     _sifts, _filters_within, _doubles_beside_a_filter, _keeps_a_piece, _keeps_a_run, _invents_beside, _loses_beside,
     _one_behind_the_other, _hole, _changes_a_piece, _call_anew, _other_turns,
-    _wrong_call,
+    _numbers_alike, _wrong_call,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from streamwitness_analyzer.judge.gateway import excuses
 
+from .cutting import CUT
 from .instead import Mutation, left_out, never, said
 
 _NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
@@ -98,6 +99,8 @@ GATEWAY: Final = (
     Mutation("7.2 rewritten: a piece among pieces", {"rewritten._among_pieces": never(False)}, ("changes_a_piece",)),
     Mutation("7.2 rewritten: a call without other pieces", {"rewritten._among_pieces": never(True)}, ("call_anew",)),
     Mutation("7.2 calls: under one number", {"upstream.under_one_number": never("")}, ("numbers_alike",)),
+    Mutation("7.2 calls: of which no digest of the whole is held", {"upstream.untold_calls": never("")},
+             ("wrong_call",), (CUT,)),
     Mutation("7.2 calls: pieces in another call's place", {"parts.other_calls": never(False)}, ("wrong_call",)),
     Mutation("7.2 envelope: a finish in other words", {"envelope._finished_in_other_words": never(False)},
              ("other_words",)),

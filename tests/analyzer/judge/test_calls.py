@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bench.truth.build import ALL_PARTS, LEG, Event, How, handed_on, path, used
-from streamwitness.semconv import FINISH, ROLE, TERMINAL, TOOL_ARGS, TOOL_START
+from streamwitness.semconv import FINISH, ROLE, SHARED_NUMBERS, TERMINAL, TOOL_ARGS, TOOL_START
 from streamwitness_analyzer.judge import judge
 
 CALLS = [
@@ -104,3 +105,25 @@ def test_calls_that_an_application_kept_in_another_order(shown: tuple[str, ...],
     blocks = through_parser(SLOTS, parsed)
     blocks += How("applied", of="parsed", slots=shown).blocks(used(parsed))
     assert told(blocks) == expected
+
+
+def gateway(sent: list[Event], slots: tuple[str, ...] | None, shared: tuple[int, int] = (0, 0)) -> str:
+    """Whether a gateway is intact that read a text and calls and sent these events."""
+    leg, out = (((SHARED_NUMBERS, count),) if count else () for count in shared)
+    ingress, egress = How("ingress", leg=0, extra=leg, slots=slots), How("egress", legs=(LEG,), extra=out, slots=slots)
+    return str(told(path(SAID, sent, None, ingress=ingress, egress=egress))[0])
+
+
+SAID = [CALLS[0], Event(60), *CALLS[1:]]
+ANEW = [replace(event, payload=9_000 + i) for i, event in enumerate(SAID)]
+"""The same in other bytes."""
+
+
+def test_calls_that_leave_under_one_number_are_not_proven_to_be_read_as_they_were() -> None:
+    """Whose upstream gave each its own; where that shared one as well, it is as it was read."""
+    assert (gateway(ANEW, None, (0, 1)), gateway(ANEW, None, (1, 1))) == ("unproven", "intact")
+
+
+def test_of_several_calls_equal_events_prove_nothing_without_a_digest_of_each() -> None:
+    """A piece may stand in another call's place; the bytes of all events tell that none does, or the digests."""
+    assert (gateway(SAID, ()), gateway(ANEW, ()), gateway(ANEW, None)) == ("intact", "unproven", "intact")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from streamwitness.semconv import FINISH, OTHER, ROLE, TOOL_ARGS, TOOL_START, USAGE
+from streamwitness.semconv import FINISH, OTHER, ROLE, SHARED_NUMBERS, TOOL_ARGS, TOOL_START, USAGE
 from streamwitness_analyzer.judge.compare.change import Change
 from streamwitness_analyzer.judge.testimony.parts import all_slots, kind_of_slot, parts_of, slots_of
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -25,6 +25,8 @@ from .crossing import Crossing
 from .verbatim import Row, Writing
 
 CALLS: Final = "arguments of a call are JSON, which the gateway may have written otherwise"
+ONE_NUMBER: Final = "calls with a number each left under one: whoever reads by numbers makes one call of them"
+UNTOLD: Final = "of several calls no digest of the whole is held, so a piece may have come out in another's place"
 REPEATED: Final = "the format repeats its texts whole, and the gateway may have done so less often"
 _HOLLOW: Final = 2
 """Bytes of `{}`."""
@@ -53,6 +55,27 @@ def excuse(crossing: Crossing) -> str:
     hollow = _hollow(leg) | _hollow(egress)
     filled = all(abs(had - has) == _HOLLOW and min(had, has) in hollow for had, has in different.values())
     return CALLS if rewritten or filled else ""
+
+
+def under_one_number(legs: Sequence[Record], egress: Record) -> str:
+    """Why what was said is not known to be read as it was: more calls share a number than did upstream; "" else.
+
+    They have ids as well, by which some readers tell them apart: nobody is accused of it.
+    """
+    shared = [told if isinstance(told := record.told(SHARED_NUMBERS), int) else 0 for record in (*legs, egress)]
+    return ONE_NUMBER if shared[-1] > sum(shared[:-1]) else ""
+
+
+def untold_calls(leg: Record, egress: Record) -> str:
+    """Why it is not, where a piece may have come out in another call's place: each of its events says the same.
+
+    Only the digests of whole calls tell, or the bytes of all events.
+    """
+    several = leg.part("tool_start") > 1 and bool(leg.part("tool_args"))
+    if not several or (all_slots(leg) and all_slots(egress)):
+        return ""
+    before, after = View(leg, "payload"), View(egress, "payload")
+    return "" if before.s is not None and (before.n, before.s) == (after.n, after.s) else UNTOLD
 
 
 def _repeats(leg: Record) -> bool:

@@ -31,7 +31,7 @@ from .envelope import uncounted
 from .excuses import judge_leg, with_its_finish
 from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, shows_nothing_of, spliced
 from .recut import same_content
-from .rewritten import under_one_number
+from .rewritten import under_one_number, untold_calls
 
 _MORE: Final = "more left than was read, and lost rows hide what"
 _SHARED: Final = "several upstream attempts share the answer"
@@ -174,7 +174,7 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
     elif hop.status == "intact" and _has_more(legs, egress):
         hop = unproven(_MORE)
-    elif hop.status == "intact" and (reason := under_one_number(legs, egress)):
+    elif hop.status == "intact" and (reason := under_one_number(legs, egress) or untold_calls(leg, egress)):
         hop = unproven(reason)
     elif hop.status == "intact" and any(map(says_more, (*legs, egress))):
         hop = unproven(UNREAD_OUTPUT)
