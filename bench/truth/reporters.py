@@ -110,6 +110,27 @@ def _leaves_thoughts_for_later(desk: _Desk) -> None:
     desk.reports = [row for row in desk.handed if not row.parts & REASONING] + thoughts[: len(thoughts) // 2]
 
 
+# --------------------------------------------------------------------------- what it calls it
+
+
+def _waits_in_vain(desk: _Desk) -> None:
+    """It holds events back, waits for one before them that never was, and takes them up after a while."""
+    rows, at = desk.handed, desk.rng.randint(1, len(desk.handed) - 1)
+    held = [replace(row, result="buffered") for row in rows[at:]]
+    desk.reports = [*rows[:at], *held, *(replace(row, result="stall_flushed") for row in rows[at:])]
+    desk.notes = frozenset(("unprovable",))
+
+
+def _in_parts(desk: _Desk) -> None:
+    """It takes some events up in two steps, and reports each of them."""
+    rows = [(row, desk.rng.random() < 0.3) for row in desk.handed]
+    desk.reports = [
+        replace(row, result=result)
+        for row, both in rows
+        for result in (("partial", "applied") if both else ("applied",))
+    ]
+
+
 # --------------------------------------------------------------------------- one behind another
 
 
@@ -130,7 +151,7 @@ def _shows_again(desk: _Desk) -> None:
 
 _WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
     _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _shows_again,
-    _leaves_thoughts_for_later,
+    _leaves_thoughts_for_later, _waits_in_vain, _in_parts,
 )  # fmt: skip
 
 SORTS: Final = sorts("reporters", 1, _WAYS, _Desk)

@@ -25,6 +25,8 @@ KINDS: Final = {"wrong_stream": "cross_stream", "after_terminal": "after_termina
 """Result of a refusal → the kind of its finding; of all others a `gap`: the event is not in the answer."""
 MIXED_UP: Final = "another stream of the same process had handed it on"
 STAMPED_OTHERWISE: Final = "it bears another stream's number"
+_TAKEN: Final = "stall_flushed"
+"""A refusal of what did not come before it: the event itself is in the answer."""
 _NEVER_SENT: Final = frozenset(("fabricated", "extra"))
 
 
@@ -42,7 +44,7 @@ def refused(path: Path) -> list[Fault]:
     content = carrying(View(last.before, "semantic"))
     grouped: dict[str, dict[int, str]] = {}
     for position, result in path.named.rejected.items():
-        if position in content:
+        if position in content and result != _TAKEN:
             grouped.setdefault(KINDS.get(result, "gap"), {})[position] = result
     first = path.steps[0].before
     return [on_intact_path(first, last, _refusal(kind, results)) for kind, results in sorted(grouped.items())]

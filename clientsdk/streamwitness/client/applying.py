@@ -200,7 +200,7 @@ class _State:
             if parsed is not None:
                 parsed.settle()
             position, event = self._origin(chunk)
-            position = of if of is not None else position
+            position = self._checked(of) if of is not None else position
             again = self._made is not None and position != MISSING and position == self._last
             reading = self._reading if again else self._read(event)
             if position == MISSING and reading.pieces and links.is_of_another(chunk, self._link):
@@ -221,6 +221,14 @@ class _State:
         if position == MISSING and self._made is not None and (found := self._made.origin(chunk)) is not None:
             return found
         return position, chunk
+
+    def _checked(self, of: int) -> int:
+        """The application's own position, if an event of that number has come: else it numbers them otherwise."""
+        parsed, tap = self._link.parsed, self._link.tap
+        if parsed is None and tap is not None:
+            tap.look()
+        before = parsed.recorder if parsed is not None else tap.observer.recorder if tap is not None else None
+        return of if before is None or 0 <= of < before.events else MISSING
 
     def show(self, *said: Any) -> None:
         """Take a result of the application's."""

@@ -64,6 +64,12 @@ def test_refusals_of_several_reasons() -> None:
     ]
 
 
+def test_an_event_that_waited_in_vain_for_another_is_in_the_answer() -> None:
+    """A reducer that puts in order gave up waiting for what comes before it, of which nobody knows."""
+    verdict = refused("stall_flushed", "ingress", "egress", "wire", "parsed")
+    assert (told(verdict), verdict["integrity"]) == ([], "unproven")
+
+
 @pytest.mark.parametrize("result", ["wrong_stream", "after_terminal"])
 def test_after_somebody_elses_fault_a_refusal_points_back(result: str) -> None:
     """A reducer that fails closed does not frame itself."""

@@ -185,6 +185,16 @@ def test_own_objects_are_judged_by_their_position(sink: MemorySink) -> None:
     assert list(sink.closing("applied").columns()["of"]) == [0]
 
 
+def test_a_position_that_has_not_come_is_none(sink: MemorySink) -> None:
+    """Who counts from one, or counts something else, names no events of this stream."""
+    chunks = watched()
+    with applied(chunks) as report:
+        for of in (1, -1, 500):
+            report.report(dict(next(chunks)), of=of)
+    chunks.close()
+    assert set(sink.closing("applied").columns().get("of", [MISSING])) == {MISSING}
+
+
 def test_unobserved_streams_are_fine() -> None:
     """Nothing observed, mode off: the application's block runs, nothing is recorded."""
     with recording(mode="off") as sink:

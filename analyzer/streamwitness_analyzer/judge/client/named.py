@@ -18,7 +18,7 @@ from streamwitness.semconv import EARLIER_RECORD, MISSING, PART, PARTS, RESULT, 
 from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.edits import runs
 from streamwitness_analyzer.judge.compare.lenient import implied
-from streamwitness_analyzer.judge.testimony.parts import CONTENT, parts_of
+from streamwitness_analyzer.judge.testimony.parts import CONTENT, all_slots, parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -113,7 +113,7 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     if choices is None or choices < _SEVERAL:
         held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
     inferred = [*_repeated(naming), *(held_to if choices is not None else ())]
-    refutable = bool(inferred) and _may_be_refuted(b, peer)
+    refutable = bool(inferred) and _may_be_refuted(a, b, peer)
     changes = [*_told_losses(told), *(inferred if not refutable else ())]
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices >= _SEVERAL if choices is not None else bool(held_to)
@@ -131,13 +131,15 @@ def _behind_another(b: Record) -> bool:
     return b.told(EARLIER_RECORD) is not None
 
 
-def _may_be_refuted(b: Record, peer: bool) -> bool:
+def _may_be_refuted(a: Record, b: Record, peer: bool) -> bool:
     """Whether a result that equals what was given may be shown, and clear what only follows from reports.
 
     The closing block tells it, and without that nobody knows: many show it at the very end. One that stopped by itself
-    has read too little to compare it.
+    has read too little to compare it, and what was given is not always told.
     """
-    return b.closing is None or not b.closed or (not peer and bool(b.closing.slot_digests))
+    if b.closing is None or not b.closed:
+        return True
+    return bool(b.closing.slot_digests) and not (peer and a.closed and all_slots(a))
 
 
 def _reported(hop: Hop, naming: Naming, told: Mapping[int, str]) -> Named:
@@ -377,9 +379,9 @@ def _run(run: list[int], at_end: bool, late: bool) -> Change:
 
 
 def _repeated(naming: Naming) -> Iterable[Change]:
-    """Events that the reducer took in more than once."""
+    """Events that the reducer took in more than once, whole: of parts of one the next report may be of the others."""
     for position, results in sorted(naming.results.items()):
-        taken = sum(1 for r in results if r in ("ok", "applied", "partial"))
+        taken = sum(1 for r in results if r in _WHOLE)
         if taken > 1:
             span = (position, position)
             yield Change(
