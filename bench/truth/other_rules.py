@@ -58,6 +58,14 @@ TIMES: Final = (
     Mutation("7.4 stalls: where progress stopped", {"stalls._where": never(None)}, ("waits_for_the_gateway",)),
     Mutation("7.4 stalls: what the gateway had in hand", {"stalls._had_more_since": never(None)},
              ("waits_for_the_gateway",)),
+    Mutation("7.4 stalls: an event that nothing tells of but that it was kept", {"stalls._kept_its_first_ms": never(0)},
+             ("keeps_the_first",)),
+    Mutation("7.4 stalls: what the next step waits for", {"stalls.UNANSWERED": lambda _: ""},
+             ("waits_for_the_next_step",)),
+    Mutation("7.4 refusals: nothing where something was sent", {"states._came_to_nothing": never(True)},
+             ("read_unseen",)),
+    Mutation("7.2 refusals: nothing beside a response that answered", {"records.Exchange.legs": lambda _: property(
+             lambda exchange: exchange.at("ingress"))}, ("asked_again",)),
 )  # fmt: skip
 
 EXCHANGES: Final = (

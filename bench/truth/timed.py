@@ -12,7 +12,17 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from streamwitness.semconv import CLOCK_STEP_MS, GATHERED, HOLD_TOTAL_MS, LAST_WAIT_MS, Component, Point
+from streamwitness.semconv import (
+    CLOCK_STEP_MS,
+    GATHERED,
+    HOLD_AFTER,
+    HOLD_MS,
+    HOLD_TOTAL_MS,
+    LAST_WAIT_MS,
+    UNANSWERED,
+    Component,
+    Point,
+)
 from streamwitness.testing import MemorySink
 
 from .labels import Deed, Ended, Passage, Trial
@@ -210,9 +220,31 @@ def _waits_for_the_source(one: _Clocked) -> None:
     one.ended = _stalled(came, "source")
 
 
+def _keeps_the_first(one: _Clocked) -> None:
+    """The gateway has one event in hand, sends nothing, and asks for no more."""
+    one.points = _ALL
+    until = one.rng.randint(5, 20) * _S
+    held = int(until * _MS) - 200
+    told = {HOLD_MS: held, HOLD_TOTAL_MS: held, HOLD_AFTER: 0}
+    leg = one.body("ingress", one.usual(1), "cancelled", until, told=told)
+    one.body("egress", (), "disconnected", until, legs=(leg,))
+    one.body("wire", (), "timeout", until, told={LAST_WAIT_MS: int(until * _MS)})
+    one.ended = _stalled(0, "gateway")
+
+
+def _waits_for_the_next_step(one: _Clocked) -> None:
+    """The gateway has read what it needs before it asks its provider, who has not even begun to answer."""
+    one.points = _ALL
+    until = one.rng.randint(5, 20) * _S
+    leg = one.body("ingress", one.usual(one.rng.randint(3, 12)), one.rng.choice(("eof", "cancelled")))
+    one.body("egress", (), "disconnected", until, legs=(leg,), told={UNANSWERED: 1})
+    one.body("wire", (), "timeout", until, told={LAST_WAIT_MS: int(until * _MS)})
+    one.ended = Ended(frozenset(("stalled_before_first", "client_timeout")), "source")
+
+
 _MAKERS: Final = (
     _holds_back, _hedges, _held_on_the_way, _keeps_running, _reads_beside, _waits_for_the_way, _did_not_ask,
-    _waits_for_the_gateway, _waits_for_the_source,
+    _waits_for_the_gateway, _waits_for_the_source, _keeps_the_first, _waits_for_the_next_step,
 )  # fmt: skip
 
 
