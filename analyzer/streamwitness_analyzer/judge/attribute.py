@@ -161,7 +161,7 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
         peer = two.peer and (one.peer or one.after.closing is None)
         around = judge_handed_on(one.before, two.after, peer=peer)
         if around.status == "intact" and peer and _all_came(one, two):  # else proven only as far as was read
-            out[i : i + 2] = [_settled(one), _settled(two)]
+            out[i : i + 2] = [_bridged(one), _bridged(two)]
         if around.changes and two.hop.status == "intact" and cut_anew(two.before, two.after, peer=two.peer):
             continue  # the other pieces are the parser's, which loses nothing by them
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
@@ -204,5 +204,6 @@ def _comparable(before: Record, middle: Record, after: Record) -> bool:
     return neighbours and not withholds(before, after) and not any(map(misframed, (before, middle, after)))
 
 
-def _settled(step: Step) -> Step:
+def _bridged(step: Step) -> Step:
+    """The hop as intact, by the points around it."""
     return replace(step, hop=Hop("intact", prefix=step.hop.prefix, unread=step.hop.unread), bridged=True)

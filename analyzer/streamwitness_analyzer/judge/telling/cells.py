@@ -241,26 +241,69 @@ def _paired(step: Step, row: list[str], there: Sequence[int | None]) -> list[int
 
 
 def _mark_absent(path: Path, step: Step, row: list[str], there: Sequence[int | None]) -> None:
+    """Put a letter into each column that has none yet, and what the application tells of single events over it."""
     if "" in row:
-        open_columns = [(p, c) for p, c in enumerate(there) if c is not None and not row[c]]
-        quiet, lost = _quiet(step), places_told(step, "before") if not _unsure(path, step) else _named_lost(step)
-        reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
-        filtered = _filtered(path, step)
-        cut = any(c > reach and p not in quiet for p, c in open_columns)
-        due = step.peer and step.hop.reason not in LEFT_OPEN and not (cut and _all_are_placed(step, row))
-        for position, column in open_columns:
-            told = step.after.end == "stopped_at_terminal" and position in quiet  # as an exception, or by the end
-            with_it = cut and step.hop.status == "faulty" and position in quiet
-            never_due = not due or not step.after.closed or with_it
-            unread = column > reach and not told and never_due
-            meant = position in filtered and not unread
-            row[column] = "e" if meant else _absent(unread, position in quiet, position not in lost, step.after.closed)
+        absent = _absent_behind(path, step, row, there)
+        for position, column in enumerate(there):
+            if column is not None and not row[column]:
+                row[column] = absent.letter(position, column)
         if "u" in row and not step.peer:  # nor did what the point before had kept back come that far
             row[:] = ["u" if letter == "c" and i > row.index("u") else letter for i, letter in enumerate(row)]
     for position, letter in _told_by_name(path, step).items():
         at = there[position] if position < len(there) else None
         if at is not None:
             row[at] = letter
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """What is known of the events that did not come behind a hop."""
+
+    step: Step
+    quiet: Container[int]
+    lost: Container[int]
+    filtered: Container[int]
+    reach: int
+    """The last column of an event that came."""
+    due: bool
+    """Whether all that the point before had was due."""
+    cut: bool
+    """Whether events that were due are missing behind the last one that came."""
+
+    def letter(self, position: int, column: int) -> str:
+        """Of the event at this position: never due, left out on purpose, kept back by design, not known, or lost."""
+        unread, closed = column > self.reach and self._never_due(position), self.step.after.closed
+        letters = (
+            (unread and closed, "u"),
+            (unread, "?"),
+            (position in self.filtered, "e"),
+            (position in self.quiet, "c"),
+            (position not in self.lost, "?"),
+        )
+        return next((letter for fits, letter in letters if fits), "x")
+
+    def _never_due(self, position: int) -> bool:
+        quiet, after = position in self.quiet, self.step.after
+        if quiet and after.end == "stopped_at_terminal":
+            return False  # it came as an exception, or by the end
+        with_the_rest = quiet and self.cut and self.step.hop.status == "faulty"
+        return not self.due or not after.closed or with_the_rest
+
+
+def _absent_behind(path: Path, step: Step, row: Sequence[str], there: Sequence[int | None]) -> _Absent:
+    quiet = _quiet(step)
+    reach = max((i for i, letter in enumerate(row) if letter in ("o", "m")), default=-1)
+    missing = (p for p, column in enumerate(there) if column is not None and column > reach and not row[column])
+    cut = any(p not in quiet for p in missing)
+    return _Absent(
+        step,
+        quiet,
+        lost=_named_lost(step) if _unsure(path, step) else places_told(step, "before"),
+        filtered=_filtered(path, step),
+        reach=reach,
+        due=step.peer and step.hop.reason not in LEFT_OPEN and not (cut and _all_are_placed(step, row)),
+        cut=cut,
+    )
 
 
 def _filtered(path: Path, step: Step) -> set[int]:
@@ -275,13 +318,6 @@ def _all_are_placed(step: Step, row: Sequence[str]) -> bool:
     """Whether a hop is unproven, and yet each event behind it is known: then no other came that far."""
     placed = sum(letter in ("o", "m") for letter in row)
     return step.hop.status == "unproven" and placed == step.after.events
-
-
-def _absent(unread: bool, quiet: bool, unsure: bool, closed: bool) -> str:
-    """The letter of an event that did not come: never due, kept back by design, not known, or lost."""
-    if unread:
-        return "u" if closed else "?"
-    return "c" if quiet else "?" if unsure else "x"
 
 
 def _unsure(path: Path, step: Step) -> bool:

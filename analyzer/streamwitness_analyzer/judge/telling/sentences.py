@@ -18,25 +18,20 @@ from streamwitness.semconv import (
 from streamwitness_analyzer.judge.attribute import Step, between
 from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.moment import ended_at, moment
-from streamwitness_analyzer.judge.ending.states import after, finish
+from streamwitness_analyzer.judge.ending.states import after
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.source import hides_broken_events
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.waiting import seconds
 
 from . import words
-from .awaited import awaited, in_full, in_short, record_of
+from .awaited import awaited, in_short, record_of
 from .counting import counts
 from .evidence import SAW
 from .findings import Finding
 from .headline import headline
-from .notes import unread
 from .numbering import number_of_last
-
-_CONTRADICTION: Final = (
-    "What one point had is missing or another at the next one, and there again behind it: one of these records is"
-    " wrong, and nobody is accused."
-)
+from .summary import edits, ended_by, summary
 
 _BROKEN: Final = "what events were that nobody could read: their rows are lost"
 
@@ -66,18 +61,13 @@ def said(
         so_far = f"; {in_short(waits)}" if waits is not None and row.ending is not None else ""
         short = ending + (so_far or _beside_edits(integrity, main))
     told = headline(found) if found else short.upper()
-    return {"headline": told, "summary": _summary(row, integrity, found, main, waits), "short": short}
-
-
-def _edits(main: Path | None) -> list[str]:
-    """What the gateway says that it did on purpose."""
-    return [words.edited(edit.kind, edit.count, edit.exact) for edit in main.upstream.edited] if main else []
+    return {"headline": told, "summary": summary(row, integrity, found, main, waits), "short": short}
 
 
 def _beside_edits(integrity: str, main: Path | None) -> str:
     """The integrity for a list; whoever misses a word should read first that it was left out on purpose."""
-    edits = f"; the GATEWAY {' and '.join(told)} on purpose" if (told := _edits(main)) else ""
-    return edits if edits and integrity == "intact" else f", {integrity}{edits}"
+    beside = f"; the GATEWAY {' and '.join(told)} on purpose" if (told := edits(main)) else ""
+    return beside if beside and integrity == "intact" else f", {integrity}{beside}"
 
 
 def _raised_there(row: Row, found: Sequence[Finding]) -> bool:
@@ -141,68 +131,6 @@ def _last_before_raising(ending: str, main: Path, found: Sequence[Finding]) -> i
     return number_of_last(main, record, found) if record is not None and record.closed else None
 
 
-def _summary(
-    row: Row, integrity: str, found: Sequence[Finding], main: Path | None, waits: tuple[str, ...] | None
-) -> str:
-    reason = finish(main)
-    if _in_order(row):
-        first = "Answer ended normally" + (f" ({reason})." if reason not in (None, "error") else ".")
-    else:
-        first = row.reason[0].upper() + row.reason[1:] + "."
-    if found and not found[0].fault.suspects:
-        return f"{first} {_CONTRADICTION}"
-    lost = sum(f.content_bytes or 0 for f in found if f.fault.change.kind in ("gap", "tail", "gap_or_late"))
-    total = max((record.total("content") for record in main.records), default=0) if main and lost else 0
-    if 0 < lost <= total and (left := unread(main)):
-        more = words.counted(left, "more event")
-        return f"{first} {lost} text bytes were lost; {more} went no further, as the reader stopped."
-    if 0 < lost <= total:
-        return f"{first} {lost} of {total} text bytes never reached the application."
-    if found:
-        return f"{first} {found[0].sentence}"
-    if waits is not None and row.ending:
-        return f"{first} {in_full(waits)}"
-    if integrity != "intact":
-        why = ": records are missing" if _records_missing(main) else ""
-        return f"{first} Whether anything was lost on the way is not proven{why}." if row.ending else first
-    nothing = "Nothing" if _in_order(row) else "Up to there nothing"
-    if told := _edits(main):
-        first += f" The gateway says that it {' and '.join(told)} on purpose."
-        nothing = "Beside that nothing"
-    return f"{first} {nothing} was lost, doubled or displaced{_as_far(main)}{_no_fault(row, main)}."
-
-
-def _in_order(row: Row) -> bool:
-    """Whether the answer is known to have ended as it should, whoever it came from."""
-    return row.ending == "completed" and (row.by == "source" or row.ingress == "unfed")
-
-
-def _records_missing(main: Path | None) -> bool:
-    """Whether a record of this exchange, or a part of one, that there must have been is not there."""
-    held = main.exchange.records if main is not None else []
-    expected = main.exchange.expected if main is not None else frozenset()
-    return any(record.lost or not record.closed for record in held) or bool(expected - {r.point for r in held})
-
-
-def _no_fault(row: Row, main: Path | None) -> str:
-    """Never that the source is innocent: what is lost inside it, nobody sees."""
-    read = main is not None and any(record.point == "ingress" and not record.refused for record in main.records)
-    return ": no fault observed below source" if read and not _ended_by(row) else ""
-
-
-def _ended_by(row: Row) -> set[Component]:
-    """The component that ended the answer too early, stood still or raised; a client that left is none."""
-    return {c for c in COMPONENTS if c in (row.by, row.client)} if row.ending != "completed" else set()
-
-
-def _as_far(main: Path | None) -> str:
-    """Between which points, where not the whole way testified."""
-    records = [record for record in main.records if not record.refused] if main else []
-    if not records or (records[0].point in ("source", "ingress") and records[-1].point == "applied"):
-        return ""
-    return f" between {words.label(records[0].point)} and {words.label(records[-1].point)}"
-
-
 def why(
     row: Row,
     every: Sequence[Path],
@@ -227,7 +155,7 @@ def why(
     unknown += [*doubts, *_unvouched(row, found, main)]
     unknown += ["more records came than are kept of one stream"] if excess else []
     evidence = found[0].evidence if found else _of_the_ending(row, main)
-    guilty = blamed | _ended_by(row)
+    guilty = blamed | ended_by(row)
     return {
         **evidence,
         "cleared": [] if doubts else [c for c in _innocent(every) if c not in guilty],
