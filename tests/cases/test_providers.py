@@ -118,11 +118,16 @@ def played(conversation: Conversation, **changes: Any) -> Play:
     return replace(usual, **changes)
 
 
+ONLY_SUMMARIES = {"openai_responses-broken-all-deltas-lost-sse"}
+"""Conversations whose only texts are repetitions of what never came, which are not compared."""
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_healthy(name: str) -> None:
     """Completed, intact, nobody accused."""
     verdict = Stream().play(played(WHOLE[name])).verdict()
-    assert (verdict["ending"]["class"], verdict["integrity"], told(verdict)) == ("completed", "intact", [])
+    integrity = "unproven" if name in ONLY_SUMMARIES else "intact"
+    assert (verdict["ending"]["class"], verdict["integrity"], told(verdict)) == ("completed", integrity, [])
 
 
 QUIET = ("snapshot", "ping", "usage", "role")

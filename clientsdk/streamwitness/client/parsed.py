@@ -25,6 +25,7 @@ from streamwitness.semconv import (
     RESULT,
     SHARED_NUMBERS,
     TERMINAL,
+    UNREAD,
 )
 
 from . import ends
@@ -273,6 +274,7 @@ class Parsed:
         known = {
             READ_OUT: read_out,
             SHARED_NUMBERS: self._reader.shared_numbers,
+            UNREAD: self._reader.unread,
             FINISH_REASONS_ATTRIBUTE: self._reader.finish_reasons,
         }
         return {key: value for key, value in known.items() if value}

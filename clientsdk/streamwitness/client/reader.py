@@ -8,6 +8,7 @@ from typing import Any
 
 from streamwitness.events import Reading
 from streamwitness.providers import Profile, Unreadable, detect, profile
+from streamwitness.providers.unread import SILENT, object_says_more
 
 from .links import Link
 
@@ -29,6 +30,8 @@ class Reader:
     def __init__(self, link: Link, name: str | None = None) -> None:
         self._link, self._name = link, name
         self._profile: Profile | None = None
+        self.unread = 0
+        """Events of the format, as they came, with output that the profile does not read."""
 
     @property
     def complete(self) -> bool | None:
@@ -39,7 +42,10 @@ class Reader:
         """Parts and pieces of `item`. Raises one of UNREADABLE."""
         if self._profile is None:
             self._profile = self._found(item)
-        return self._profile.read_object(item)
+        reading = self._profile.read_object(item)
+        if not (reading.pieces or reading.parts & ~SILENT):
+            self.unread += object_says_more(self._profile.name, item)
+        return reading
 
     @property
     def finish_reasons(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from streamwitness.semconv import OTHER, ROLE, USAGE
 
-from .objects import decode
+from .objects import decode, raw_event
 
 SILENT: Final = OTHER | ROLE | USAGE
 """Parts of an event of which no output was understood."""
@@ -78,6 +78,15 @@ def says_more(profile: str, data: bytes) -> bool:
     except ValueError:
         return False
     return isinstance(event, dict) and reads(event)
+
+
+def object_says_more(profile: str, item: object) -> bool:
+    """The same of a decoded event, or of its raw data field; of an object of any other class that is not known."""
+    raw = raw_event(item)
+    if raw is not None:
+        return says_more(profile, raw[1])
+    reads = _READS.get(profile)
+    return reads is not None and isinstance(item, dict) and reads(item)
 
 
 def _objects(value: object) -> Iterator[_Fields]:

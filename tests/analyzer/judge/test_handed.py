@@ -98,6 +98,13 @@ def test_two_choices_may_finish_in_one_event(told: list[str] | None, status: str
     assert judge_handed_on(record(before, sent), record(after, out), peer=True).status == status
 
 
+def test_a_finish_that_came_out_twice_is_of_one_choice() -> None:
+    """More events than choices that finished: one of them too many."""
+    twice = [*handed_on(ANSWER), handed_on(ANSWER)[-1]]
+    (change,) = handed(twice, declared=False).changes
+    assert (change.kind, change.count) == ("duplicate", 1)
+
+
 def test_a_loss_of_a_parser_that_hands_on_event_by_event_has_its_place() -> None:
     """It says what it delivers."""
     (change,) = handed([*handed_on(ANSWER)[:3], *handed_on(ANSWER)[4:]], slots=OTHER).changes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.providers.unread import says_more
+from streamwitness.providers.unread import object_says_more, says_more
 
 
 def _chat(**delta: Any) -> dict[str, Any]:
@@ -62,3 +62,11 @@ def test_what_a_person_is_shown(name: str) -> None:
 def test_what_says_nothing(name: str) -> None:
     """Fields that are read, or empty; what is no event says nothing, and raises nothing."""
     assert not says_more(*SILENT[name])
+
+
+@pytest.mark.parametrize("made", [lambda event: event, json.dumps, lambda event: json.dumps(event).encode()])
+def test_what_a_parser_hands_on_as_it_came(made: Any) -> None:
+    """A decoded event or its data field holds what it held; of other objects that is not known."""
+    assert object_says_more("openai_chat", made(_chat(audio={"data": "AAAA"})))
+    assert not object_says_more("openai_chat", made(_chat(role="assistant")))
+    assert not object_says_more("openai_chat", object())

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL, UNREAD
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
@@ -88,10 +88,14 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
 
 
 def _with_unread(hop: Hop, before: Record, after: Record) -> Hop:
-    """The hop of a body with output that nobody reads here, which only a parser that is known hands on untouched."""
+    """The hop, with output that nobody reads here: as many such events came out, or objects of a parser that is known."""
     fewer = any(after.part(name) < before.part(name) for name in _SAYING_NOTHING)
-    untouched = event_by_event(after) and not fewer
-    return hop if untouched else Hop("unproven", prefix=hop.prefix, reason=UNREAD_OUTPUT)
+    as_many = before.told(UNREAD) is not None and after.told(UNREAD) == before.told(UNREAD)
+    return (
+        hop
+        if not fewer and (as_many or event_by_event(after))
+        else Hop("unproven", prefix=hop.prefix, reason=UNREAD_OUTPUT)
+    )
 
 
 def _judged(before: Record, after: Record, *, peer: bool) -> Hop:
@@ -299,7 +303,8 @@ def _finished_alike(before: Record, after: Record) -> bool:
     """Whether as many choices finished, each in an event of its own or several in one."""
     if before.part("finish") == after.part("finish"):
         return True
-    return _finishes_told(before) and _finishes_told(after) and finishes(before) == finishes(after)
+    once = all(_finishes_told(record) and record.part("finish") <= finishes(record) for record in (before, after))
+    return once and finishes(before) == finishes(after)
 
 
 def _finishes_told(record: Record) -> bool:
