@@ -88,14 +88,11 @@ def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
 
 
 def _with_unread(hop: Hop, before: Record, after: Record) -> Hop:
-    """The hop, with output that nobody reads here: as many such events came out, or objects of a parser that is known."""
+    """The hop, with output that nobody reads here: as many such events came out, or a known parser's objects."""
     fewer = any(after.part(name) < before.part(name) for name in _SAYING_NOTHING)
     as_many = before.told(UNREAD) is not None and after.told(UNREAD) == before.told(UNREAD)
-    return (
-        hop
-        if not fewer and (as_many or event_by_event(after))
-        else Hop("unproven", prefix=hop.prefix, reason=UNREAD_OUTPUT)
-    )
+    untouched = not fewer and (as_many or event_by_event(after))
+    return hop if untouched else Hop("unproven", prefix=hop.prefix, reason=UNREAD_OUTPUT)
 
 
 def _judged(before: Record, after: Record, *, peer: bool) -> Hop:
