@@ -371,6 +371,18 @@ def _joins_choices(one: _Course) -> None:
         one.passages.append(Passage("parser", ("0/finish:stop", "1/finish:length"), ("0/finish:stop",)))
 
 
+def _finishes_twice(one: _Course) -> None:
+    """A parser that hands on the end of the only choice twice."""
+    one.start = _texts(one.rng)
+    handed = handed_on(one.start)
+    one.parsed = [*handed, handed[-1]]
+    for point in _POINTS[:4]:
+        one.hows[point] = _how(point, extra=((FINISH_REASONS_ATTRIBUTE, ["stop"]),))
+    one.hows["parsed"] = replace(one.hows["parsed"], delivers=_promised(one.rng), watched=True)
+    one.deeds.append(Deed("parser", "double", (len(handed) - 1,)))
+    one.passages.append(Passage("parser", said(handed), said(one.parsed)))
+
+
 def _one_number(one: _Course) -> None:
     """A parser that hands on the pieces of two calls under the number of the first, as both have an id of their own."""
     start = _texts(one.rng, 5)
@@ -409,7 +421,6 @@ _REDUCERS: Final = (
     _mixed_up,
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
-                   _other_end, _returns_early, _one_number,
-                   _joins_choices)  # fmt: skip
+                   _other_end, _returns_early, _one_number, _joins_choices, _finishes_twice)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

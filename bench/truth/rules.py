@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from streamwitness_analyzer.judge.compare import fill
+from streamwitness_analyzer.judge.testimony.finishes import finishes
 
 from .gateway_rules import GATEWAY, excused
 from .instead import (
@@ -139,6 +140,8 @@ HOP: Final = (
     Mutation("7.2 parsed: calls under one number", {"handed._with_numbers": first(0)}, ("one_number",)),
     Mutation("7.2 parsed: finishes are counted by choices", {"handed._finished_alike": lambda _: lambda before, after:
              before.part("finish") == after.part("finish")}, ("joins_choices",)),
+    Mutation("7.2 parsed: a choice finishes once", {"handed._finished_alike": lambda _: lambda before, after:
+             finishes(before) == finishes(after)}, ("finishes_twice",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},
              ("behind_the_end",)),
     Mutation("7.2 parsed: who reads by lines", {"parts.stopped_within_an_event": never(False)},
