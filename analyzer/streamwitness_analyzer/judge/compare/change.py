@@ -106,6 +106,8 @@ class Change:
     """What the application reports of these events, where it is its reports that tell of them."""
     error: bool = False
     """Whether it is an error that never came."""
+    late: bool = False
+    """Whether it is of what stands behind the end of the answer."""
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from streamwitness_analyzer.judge.testimony.records import Record
 
 from .verbatim import Row, Verbatim, rows_of
 
-LATE: Final = "behind the event that ended the answer"
+_LATE: Final = "behind the event that ended the answer"
 
 
 def behind_the_end(legs: Sequence[Record], leg: Record, egress: Record) -> list[Change]:
@@ -67,4 +67,5 @@ def _looks(row: Row, numbered: bool) -> object:
 
 def _change(kind: str, rows: Sequence[Row], exact: bool) -> Change:
     span = (rows[0].position, rows[-1].position)
-    return Change(kind, len(rows), exact, "after", span, span, len(rows) == span[1] - span[0] + 1, note=LATE)
+    placed = len(rows) == span[1] - span[0] + 1
+    return Change(kind, len(rows), exact, "after", span, span, placed, note=_LATE, late=True)

@@ -26,7 +26,7 @@ from streamwitness_analyzer.judge.testimony.parts import (
 )
 from streamwitness_analyzer.judge.testimony.records import Record
 
-from .behind import LATE, behind_the_end
+from .behind import behind_the_end
 from .crossing import Crossing
 
 _TERMINATOR_BYTES: Final = 16
@@ -186,7 +186,7 @@ def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:
 def uncounted(legs: Sequence[Record], leg: Record, egress: Record, *, told: Hop) -> tuple[Change, ...]:
     """Findings in what is not counted among judged events. `told`: what comparing these has told already."""
     broken = any(change.kind == "malformed" for change in told.changes)
-    late = any(change.note == LATE for change in told.changes)
+    late = any(change.late for change in told.changes)
     of_events = [] if broken else broken_events(legs, egress)
     behind = [] if late else behind_the_end(legs, leg, egress)
     return (*of_events, *behind, *invented_terminal(legs, egress), *swallowed_error(legs, leg, egress))
