@@ -19,7 +19,7 @@ from .compare.places import judge_views
 from .gateway.upstream import Upstream, judge_upstream
 from .order import own_order, suspected
 from .path import Path
-from .refused import mixed_up, of_another_stream, refused
+from .refused import but_for_its_effect, mixed_up, of_another_stream, refused
 from .source import source_faults
 from .testimony.parts import (
     ends_with_terminal,
@@ -69,7 +69,8 @@ def _path(exchange: Exchange, upstream: Upstream, egress: Record | None, witness
     path.steps, path.faults = attribute(list(_steps(path, [r for r in chain if r is not None])))
     path.faults = suspected(path.steps, path.faults)
     path.faults += [*kept_running(exchange, upstream, egress), *source_faults(path)]
-    path.faults += [*refused(path), *mixed_up(path)]
+    mixed = mixed_up(path)
+    path.faults = [*but_for_its_effect(path.faults, mixed), *refused(path), *mixed]
     path.faults += held_back(path.steps, one_for_one=_one_for_one(exchange, upstream))
     return path
 

@@ -8,6 +8,7 @@ on for that other stream (docs/design.md §7.3).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -74,6 +75,11 @@ def mixed_up(path: Path) -> list[Fault]:
     span = (0, max(0, applied.events - 1))
     change = Change("cross_stream", count, True, "after", span, span, note=MIXED_UP, proof=Proof("by_rows"))
     return [told_of(step, change)]
+
+
+def but_for_its_effect(faults: Sequence[Fault], mixed: Sequence[Fault]) -> list[Fault]:
+    """The faults without another text at the application, where it built in events of another stream: that is why."""
+    return [fault for fault in faults if not mixed or fault.change.kind != "misapplied"]
 
 
 def of_another_stream(hop: Hop, before: Record, after: Record) -> Hop:

@@ -96,6 +96,18 @@ def test_an_event_that_another_stream_had_handed_on() -> None:
     )
 
 
+def test_another_text_that_comes_of_another_stream_is_told_once() -> None:
+    """What it kept is not what it was given, and the finding says why."""
+    given, kept = ("0/text/0 000000aa 57",), ("0/text/0 000000bb 61",)
+    parsed = How("parsed", end="stopped_at_terminal", slots=given)
+    applied = How("applied", of="parsed", slots=kept)
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED, APPLIED, parsed=parsed, applied=applied)
+    assert told(judge(blocks, settled=True)) == [("misapplied", ["reducer"], "certain", 1)]
+    applied = replace(applied, extra=((FOREIGN, 2),))
+    blocks = path(ANSWER, ANSWER, ANSWER, PARSED, APPLIED, parsed=parsed, applied=applied)
+    assert told(judge(blocks, settled=True)) == [("cross_stream", ["reducer"], "certain", 2)]
+
+
 @pytest.mark.parametrize("said", [0, -1, "2", None])
 def test_what_is_no_count_says_nothing(said: object) -> None:
     """Nobody is accused by an attribute of another kind."""
