@@ -20,6 +20,7 @@ CLIENT: Final = (
     Mutation("7.1 by name: what a lost block skipped", {"named._skipped": never(())}, ("forgets",), _LOSSY),
     Mutation("7.1 by name: a result may clear what only follows from reports", {"named._may_be_refuted": never(False)},
              ("joins_in_place", "renders_twice", "joins_and_leaves"), ("none", "closing blocks")),
+    Mutation("7.1 by name: several who report to one record", {"named._shared": never(False)}, ("two_at_once",)),
     Mutation("7.1 by name: a record behind another one", {"named._behind_another": never(False)},
              ("another_goes_on",), ("a whole point",)),
     Mutation("7.1 by name: what came too late of a kind", {"apart.passed": never(True)},

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import EARLIER_RECORD, REASONING, TEXT, Point
+from streamwitness.semconv import EARLIER_RECORD, REASONING, SHARED_RECORD, TEXT, Point
 
 from .build import CONTENT_BYTES, Event, How, answer, handed_on, path, random_cuts, used, usual
 from .labels import Ended, Trial
@@ -35,6 +35,8 @@ class _Desk:
     read: int | None = None
     """How many events it read before it stopped; None: all."""
     shows: bool = False
+    shared: bool = False
+    """Whether several report to one record."""
     reports: Sequence[Event] = ()
     later: Sequence[Event] = ()
     """What a second recorder has, that begins behind the closed first one."""
@@ -61,7 +63,9 @@ class _Desk:
         for point in _POINTS[2:4]:
             end = "eof" if self.read is None else "cancelled"
             hows[point] = replace(usual(point), slots=_slots(came), end=end)
-        hows["applied"] = How("applied", of="parsed", end=self.end, slots=_slots(came) if self.shows else ())
+        extra = ((SHARED_RECORD, True),) if self.shared else ()
+        slots = _slots(came) if self.shows else ()
+        hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots, extra=extra)
         blocks = path(start, start, came, handed_on(came), self.reports, cuts=self._cuts, **hows)
         if self.later:
             how = How("applied", of="parsed", recorder=_LATER, extra=((EARLIER_RECORD, True),), expected=_POINTS)
@@ -142,6 +146,16 @@ def _another_goes_on(desk: _Desk) -> None:
     desk.notes = frozenset(("unprovable",))
 
 
+def _two_at_once(desk: _Desk) -> None:
+    """A log and a page write one record: each takes up all, or one of them what the other left out."""
+    desk.shared, rows = True, desk.handed
+    other = [row for row in rows if desk.rng.random() < 0.5]
+    desk.reports = desk.rng.choice(
+        ([row for row in rows for _ in range(2)], [*rows, *other], [*(row for row in rows if row not in other), *other])
+    )
+    desk.notes = frozenset(("unprovable",))
+
+
 def _shows_again(desk: _Desk) -> None:
     """All was taken up; a second record is of what was drawn anew, in any order, some of it not at all."""
     desk.reports = desk.handed
@@ -150,7 +164,7 @@ def _shows_again(desk: _Desk) -> None:
 
 
 _WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
-    _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _shows_again,
+    _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _two_at_once, _shows_again,
     _leaves_thoughts_for_later, _waits_in_vain, _in_parts,
 )  # fmt: skip
 

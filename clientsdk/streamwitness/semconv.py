@@ -266,6 +266,8 @@ FOREIGN: Final = "stream.foreign"
 """`applied`: events of another stream of the same process that were built into this one; absent: none."""
 EARLIER_RECORD: Final = "stream.earlier_record"
 """`applied`: another record was closed before this one began, and may hold what this one does not; absent: none."""
+SHARED_RECORD: Final = "stream.shared_record"
+"""`applied`: several report to this record, each of all or of a part, in an order of its own; absent: one does."""
 LINKED: Final = "stream.linked"
 """The stream that this one was to resume, and could not."""
 EDITED: Final = "stream.edited"
@@ -331,7 +333,7 @@ MARKED: Final = (
     END, PENDING_BYTES, PENDING_PARTS, FIRST_EVENT_MS, READ_WAIT_MS, READ_WAIT_AFTER, HOLD_MS, HOLD_AFTER,
     PROGRESS_GAP_MS, PROGRESS_GAP_AFTER, HOLD_TOTAL_MS, LAST_WAIT_MS, GATHERED, CLOCK_STEP_MS, OBSERVER_FAULT,
     DROPPED_BLOCKS, PROVIDER_NAME, RESPONSE_ID, FINISH_REASONS_ATTRIBUTE, STATUS_CODE, ERROR_TYPE, USAGE_OUTPUT,
-    EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED,
+    EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED, SHARED_RECORD,
 )  # fmt: skip
 """Attributes whose absence says something (none, 0, not so), by the bits of `stream.block.has`. Only ever appended to.
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.truth.build import Event, How, answer, handed_on, path, used
-from streamwitness.semconv import EARLIER_RECORD, MISSING, REASONING, USAGE
+from streamwitness.semconv import EARLIER_RECORD, MISSING, REASONING, SHARED_RECORD, USAGE
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 21))
@@ -346,3 +346,32 @@ def test_a_part_beside_the_whole_is_no_copy(results: tuple[str, str]) -> None:
     """A reducer may take an event up in parts, and report each of them."""
     twice = [replace(e, result=r) for e in APPLIED for r in (results if e.of == 9 else ("applied",))]
     assert "duplicate" not in {kind for kind, *_ in told(reduce(twice))}
+
+
+def shared(applied: Sequence[Event], **how: Any) -> dict[str, Any]:
+    """The verdict where several parts of the application report to one record."""
+    made = How("applied", of="parsed", extra=((SHARED_RECORD, True),), **how).blocks(applied)
+    return judge([*path(ANSWER, ANSWER, ANSWER, PARSED), *made], settled=True)
+
+
+@pytest.mark.parametrize(
+    "applied",
+    [
+        [e for e in APPLIED for _ in range(2)],
+        [*APPLIED[::2], *APPLIED[1::2]],
+        [*(replace(e, result="raised") if e.of == 5 else e for e in APPLIED), *APPLIED[3:8]],
+        [*APPLIED, replace(APPLIED[4], result="raised")],
+    ],
+    ids=["both take up all", "one after the other", "one raised before", "one raised after"],
+)
+def test_several_that_report_to_one_record_have_an_order_each(applied: list[Event]) -> None:
+    """How often and in which order events are named proves nothing, and what one took up is in the answer."""
+    verdict = shared(applied)
+    assert (verdict["findings"], verdict["integrity"]) == ([], "unproven")
+
+
+def test_what_none_of_several_takes_up_is_lost() -> None:
+    """And where all was taken up once, nothing is."""
+    assert told(shared([e for e in APPLIED if e.of != 7])) == [("gap", ["reducer"], 1, (7, 7))]
+    assert told(shared(changed(7, result="raised"))) == [("gap", ["reducer"], 1, (7, 7))]
+    assert shared(APPLIED)["integrity"] == "intact"

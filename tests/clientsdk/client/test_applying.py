@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from streamwitness import faults
 from streamwitness.client import applied, instrument, watch
 from streamwitness.reducers import Answer
-from streamwitness.semconv import EARLIER_RECORD, FOREIGN, MISSING, RESULT, TEXT
+from streamwitness.semconv import EARLIER_RECORD, FOREIGN, MISSING, RESULT, SHARED_RECORD, TEXT
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, stream
 
@@ -38,7 +39,7 @@ def test_events_are_recorded_with_what_they_are_of(sink: MemorySink) -> None:
     assert list(block.columns()["of"]) == list(range(9))
     assert set(block.columns()["result"]) == {RESULT["applied"]}
     assert (block.end, block.of, block.totals["content"]) == ("eof", "parsed", parsed.totals["content"])
-    assert (block.regressions, block.totals["gaps"]) == (0, 0)
+    assert (block.regressions, block.totals["gaps"], SHARED_RECORD in block.extra) == (0, 0, False)
 
 
 def test_a_reducer_that_raises(sink: MemorySink) -> None:
@@ -337,7 +338,7 @@ def test_two_that_take_turns_share_a_record(sink: MemorySink) -> None:
         outer.result("all of it")
     block = sink.closing("applied")
     assert (list(block.columns()["of"]), block.end, len(block.slot_digests)) == (list(range(9)), "eof", 1)
-    assert EARLIER_RECORD not in block.extra
+    assert (EARLIER_RECORD in block.extra, block.extra[SHARED_RECORD]) == (False, True)
 
 
 def test_one_that_goes_on_where_another_left_shares_its_record(sink: MemorySink) -> None:
@@ -367,10 +368,12 @@ def test_who_comes_behind_a_closed_record_says_so_in_every_block(sink: MemorySin
     """What it does not have may stand in the other."""
     chunks = watched()
     held = list(chunks)
-    for begin, stop in ((0, 5), (5, 9)):
+    for begin, stop in ((0, 9), (5, 9)):
         with applied(chunks) as report:
             for chunk in held[begin:stop]:
                 report.report(chunk)
+    del chunks, report
+    gc.collect()
     first, second = sink.at("applied")
     assert (EARLIER_RECORD in first.extra, second.extra[EARLIER_RECORD]) == (False, True)
 
@@ -395,3 +398,49 @@ def test_threads_that_begin_at_once_share_a_record(sink: MemorySink) -> None:
         worker.join()
     assert next(chunks, None) is None
     assert list(sink.closing("applied").columns()["of"]) == list(range(9))
+
+
+def test_what_was_left_out_may_be_taken_up_by_another_behind_the_stream(sink: MemorySink) -> None:
+    """The record waits for it as long as the stream is held: one record, of all."""
+    chunks = watched()
+    held = list(chunks)
+    for begin in (0, 1):
+        with applied(chunks) as report:
+            for chunk in held[begin::2]:
+                report.report(chunk)
+        assert bool(sink.at("applied")) == (begin == 1)
+    assert sorted(sink.closing("applied").columns()["of"]) == list(range(9))
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_what_nobody_takes_up_is_told_once_the_stream_is_let_go_of(sink: MemorySink, stopped: bool) -> None:
+    """As of the moment at which all were done with it."""
+    chunks = watched()
+    with applied(chunks) as report:
+        for at, chunk in enumerate(chunks):
+            if at != 3:
+                report.report(chunk)
+            if stopped and at == 6:
+                break
+    chunks.close()
+    assert sink.at("applied") == []
+    del chunks
+    gc.collect()
+    block = sink.closing("applied")
+    assert (block.totals["gaps"], block.end) == (1, "cancelled" if stopped else "eof")
+
+
+def test_a_stream_that_is_held_on_to_holds_its_record_for_a_while_only(
+    sink: MemorySink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next tick after that closes it."""
+    chunks = watched()
+    with applied(chunks) as report:
+        for chunk in list(chunks)[2:]:
+            report.report(chunk)
+    recorder = chunks._streamwitness_link.applied[0].recorder
+    recorder.tick(time.monotonic_ns())
+    assert sink.at("applied") == []
+    monkeypatch.setattr("streamwitness.client.applying._WAITS_NS", 0)
+    recorder.tick(time.monotonic_ns())
+    assert sink.closing("applied").totals["events"] == 7

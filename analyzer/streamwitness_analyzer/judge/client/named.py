@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from typing import Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import EARLIER_RECORD, MISSING, PART, PARTS, RESULT, RESULTS
+from streamwitness.semconv import EARLIER_RECORD, MISSING, PART, PARTS, RESULT, RESULTS, SHARED_RECORD
 from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.edits import runs
 from streamwitness_analyzer.judge.compare.lenient import implied
@@ -38,6 +38,7 @@ _NOT_OF_A: Final = "it names events that the point before never had"
 _COUNTS_ONLY: Final = "no single events were recorded there, and counts alone prove no equality"
 _APART: Final = "kinds of output were taken up one after the other"
 _EARLIER: Final = "another record of the application came before this one, and may have what this one has not"
+_SHARED: Final = "several report to one record, and each may take up all or a part, in an order of its own"
 _MAY_SHOW: Final = "the application may show a result that clears it, and that is not held, or could not be compared"
 _NOT_ALL: Final = "the application need not take up every kind or choice of output, and did not"
 USED: Final = frozenset(("ok", "applied", "ignored", "partial"))
@@ -106,29 +107,43 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     content = _taken_up(said, a, b)
     left_out = any(peer or position <= naming.reach for position in said.keys() - content.keys())
     told = _told(naming, b, peer)
+    if _shared(b):  # what one of them lost, another may have taken up
+        told = {p: last for p, last in told.items() if len(naming.results[p]) == 1 or last not in LOSING}
     if a.closed and naming.reach >= a.events:
         return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
     choices, kinds = _choices((a, *before)), kinds_of(a, b)
-    held_to = []
+    in_one_hand = not _shared(b)
+    held_to: list[Change] = []
     if choices is None or choices < _SEVERAL:
-        held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
-    inferred = [*_repeated(naming), *(held_to if choices is not None else ())]
+        held_to = [*_absent(a, content, naming, b, peer, kinds), *(_displaced(naming, kinds) if in_one_hand else ())]
+    inferred = [*(_repeated(naming) if in_one_hand else ()), *(held_to if choices is not None else ())]
     refutable = bool(inferred) and _may_be_refuted(a, b, peer)
     changes = [*_told_losses(told), *(inferred if not refutable else ())]
     hop = _hop(changes, naming, a, content, b, peer)
     several = choices >= _SEVERAL if choices is not None else bool(held_to)
     apart = kinds is not None and not _in_turn(naming, content)
-    orderly = hop.status == "intact" and not (several or apart)
+    orderly = hop.status == "intact" and in_one_hand and not (several or apart)
     if not changes and (left_out or several or apart):
         hop = Hop("unproven", reason=_NOT_ALL if left_out or several else _APART, unread=hop.unread)
     elif not changes and refutable:
         hop = Hop("unproven", reason=_MAY_SHOW, unread=hop.unread)
+    elif hop.status == "intact" and not in_one_hand and not _once_in_order(naming):
+        hop = Hop("unproven", reason=_SHARED, unread=hop.unread)
     return replace(_reported(hop, naming, told), orderly=orderly)
 
 
 def _behind_another(b: Record) -> bool:
     """Whether another record of the application was closed before this one began."""
     return b.told(EARLIER_RECORD) is not None
+
+
+def _shared(b: Record) -> bool:
+    """Whether several report to it, so that how often and in which order it names events proves nothing."""
+    return b.told(SHARED_RECORD) is not None
+
+
+def _once_in_order(naming: Naming) -> bool:
+    return all(one < other for one, other in pairwise(naming.order))
 
 
 def _may_be_refuted(a: Record, b: Record, peer: bool) -> bool:
