@@ -10,7 +10,7 @@ import pytest
 
 from bench.truth.build import FINISHED, Event, How, answer, handed_on, path, recorder_id, used
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, FINISH, ROLE, STATUS_CODE, TERMINAL
+from streamwitness.semconv import ERROR, FINISH, ROLE, STATUS_CODE, TERMINAL, UNANSWERED
 from streamwitness_analyzer.judge import judge
 from tests.analyzer.judge.timed import Timed, stream
 
@@ -116,6 +116,16 @@ def test_an_answer_that_no_upstream_is_known_to_have_given_is_completed_by_nobod
     for lost in ("ingress", "egress", "wire", "parsed", "applied"):
         held = [block for block in blocks(legs, MADE) if block.point != lost]
         assert judge(held, settled=True)["ending"]["by"] is None
+
+
+def test_requests_that_were_never_answered_are_a_note_where_the_answer_is_not_whole() -> None:
+    """Nobody is accused by it: a name may be wrong, a provider dead, or slow."""
+    for sent, told in ((FAILED, ["unanswered"]), (MADE, [])):
+        egress = How("egress", extra=((UNANSWERED, 2),))
+        found = verdict([], sent, egress=egress)
+        assert [note["kind"] for note in found["notes"]] == told
+        assert found["ending"]["by"] is None
+    assert "2 requests" in verdict([], FAILED, egress=egress)["notes"][0]["sentence"]
 
 
 @pytest.mark.parametrize("missing", ["ingress", "egress"])

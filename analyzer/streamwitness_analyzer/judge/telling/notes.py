@@ -9,6 +9,7 @@ from streamwitness.semconv import (
     LINKED,
     PROVIDER_NAME,
     STATUS_CODE,
+    UNANSWERED,
     UPSTREAM_BREAKS,
     UPSTREAM_HOLES,
     UPSTREAM_MISMATCHES,
@@ -22,8 +23,8 @@ from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
 
-_OF_ATTEMPTS: Final = ("superseded", "refused")
-"""Notes that count upstream responses, and no events."""
+_COUNTED: Final = {"superseded": "upstream attempt", "refused": "upstream attempt", "unanswered": "request"}
+"""Notes that count no events → what they count."""
 _SHORT: Final = frozenset(("length", "content_filter"))
 
 
@@ -45,7 +46,7 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
     superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
     if superseded:
         notes.append(_note("superseded", len(superseded)))
-    notes += _refused(every)
+    notes += [*_refused(every), *_unanswered(every)]
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
     finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
@@ -59,6 +60,13 @@ def _refused(every: Sequence[Path]) -> list[dict[str, Any]]:
     found = [leg.told(STATUS_CODE) for leg in legs.values() if leg.refused]
     statuses = dict.fromkeys(map(str, found))
     return [_note("refused", len(found), ", ".join(statuses))] if found else []
+
+
+def _unanswered(every: Sequence[Path]) -> list[dict[str, Any]]:
+    """Requests upstream that no response came to, where that may be why nothing came."""
+    sent = {path.exchange.id: path.record("egress") for path in every}
+    count = sum(_count(record, UNANSWERED) for record in sent.values() if record is not None and not record.complete)
+    return [_note("unanswered", count)] if count > 0 else []
 
 
 def _edited(every: Sequence[Path]) -> list[dict[str, Any]]:
@@ -133,6 +141,6 @@ def _count(record: Record | None, key: str) -> int:
 
 
 def _note(kind: str, count: int, detail: str | None = None) -> dict[str, Any]:
-    counted = words.counted(count, "upstream attempt" if kind in _OF_ATTEMPTS else "event")
+    counted = words.counted(count, _COUNTED.get(kind, "event"))
     text = words.NOTES[kind].format(count=counted, detail=detail, it="it" if count == 1 else "them")
     return {"kind": kind, "count": count, "sentence": text}
