@@ -97,6 +97,14 @@ def test_the_refusals_of_a_response_that_broke_are_not_its_end() -> None:
     assert ended(verdict(legs, [*ANSWER[:9], *FAILED])) == ("upstream_truncated", "source")
 
 
+@pytest.mark.parametrize("end", ["reset", "eof", "timeout", "cancelled"])
+@pytest.mark.parametrize("sent", [ANSWER[:9], [*ANSWER[:9], *FAILED]])
+def test_an_answer_that_came_from_elsewhere_is_not_ended_by_who_said_nothing(end: str, sent: list[Event]) -> None:
+    """An upstream that broke before its first event was replaced by one that nobody saw, and that may have failed."""
+    told = verdict([(How("ingress", leg=0, end=end, complete=False), [])], sent)
+    assert (told["ending"]["by"], told["findings"]) == (None, [])
+
+
 @pytest.mark.parametrize("sent", [MADE, MADE[:2], [*MADE[:2], *FAILED]])
 def test_an_answer_that_came_from_elsewhere_is_not_ended_by_a_refusal(sent: list[Event]) -> None:
     """What was sent is of nobody who was seen (a store, a client without a hook), and so is its end."""
@@ -126,6 +134,13 @@ def test_requests_that_were_never_answered_are_a_note_where_the_answer_is_not_wh
         assert [note["kind"] for note in found["notes"]] == told
         assert found["ending"]["by"] is None
     assert "2 requests" in verdict([], FAILED, egress=egress)["notes"][0]["sentence"]
+
+
+def test_a_refusal_beside_a_request_that_was_never_answered_is_not_the_end() -> None:
+    """It may have ended by what could not be reached, which need not have been there."""
+    ids = (recorder_id("ingress", 0, "a"),)
+    told = verdict([(refusal(), [])], FAILED, egress=How("egress", legs=ids, extra=((UNANSWERED, 1),)))
+    assert ended(told) == ("upstream_error", None)
 
 
 @pytest.mark.parametrize("missing", ["ingress", "egress"])

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamwitness.semconv import CLIENT_POINTS, FINISH, FINISH_REASONS_ATTRIBUTE, PART, STATUS_CODE, TERMINAL
+from streamwitness.semconv import (
+    CLIENT_POINTS,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    PART,
+    STATUS_CODE,
+    TERMINAL,
+    UNANSWERED,
+)
 from streamwitness_analyzer.judge.compare.change import OWN_ENDS, Hop, Reason
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import misframed, positions_with, unclosed
@@ -74,6 +82,7 @@ def ingress_state(path: Path) -> str:
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
         (not complete and _another_answered(path), nobody),
+        (not complete and not leg.total("judged") and _said_something(path), nobody),  # which is not of this one
         (egress == "misframed" and _every_upstream_seen(path), state),  # none of what it is made of came in so
         # it may be a side call's, and clears nobody
         (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), nobody),
@@ -84,10 +93,20 @@ def ingress_state(path: Path) -> str:
 
 
 def _came_to_nothing(path: Path, egress: str) -> bool:
-    """Whether every upstream is known to have refused, and nothing of an answer was sent, whoever's it would be."""
+    """Whether every upstream is known to have refused, and nothing of an answer was sent, whoever's it would be.
+
+    One that never answered may not even have been there to be asked.
+    """
     sent = path.record("egress")
-    seen = sent is not None and sent.closed and _every_upstream_seen(path)
-    return seen and not path.exchange.legs and egress != "complete" and not (sent and sent.total("content"))
+    if sent is None or not sent.closed or sent.told(UNANSWERED) is not None or not _every_upstream_seen(path):
+        return False
+    return not path.exchange.legs and egress != "complete" and not sent.total("content")
+
+
+def _said_something(path: Path) -> bool:
+    """Whether output left the gateway; what is known of it by less than its whole record says nothing here."""
+    sent = path.record("egress")
+    return sent is not None and sent.closed and bool(sent.total("content"))
 
 
 def _finishes_behind_its_end(leg: Record) -> bool:
