@@ -371,6 +371,21 @@ def _joins_choices(one: _Course) -> None:
         one.passages.append(Passage("parser", ("0/finish:stop", "1/finish:length"), ("0/finish:stop",)))
 
 
+def _cuts_anew_and_breaks(one: _Course) -> None:
+    """The network breaks off an answer that a parser cuts anew."""
+    one.start = _texts(one.rng, 8)
+    one.wire = one.start[: one.rng.randint(4, len(one.start) - 2)]
+    one.parsed = [one.wire[0], *_in_other_pieces(one.rng, one.wire[1:])]
+    for point in _POINTS[:4]:
+        here = one.start if point in ("ingress", "egress") else one.wire
+        one.hows[point] = _how(point, slots=(_slot(here),), end="eof" if here is one.start else "reset")
+    one.hows["parsed"] = replace(one.hows["parsed"], delivers=_promised(one.rng), watched=True)
+    one.hows["applied"] = _how("applied", end="reset")
+    one.notes = frozenset(("recut",))
+    one.deeds.append(Deed("transport", "cut", tuple(range(len(one.wire), len(one.start)))))
+    one.passages.append(Passage("transport", in_bytes(one.start), in_bytes(one.wire), by_event=True))
+
+
 def _finishes_twice(one: _Course) -> None:
     """A parser that hands on the end of the only choice twice."""
     one.start = _texts(one.rng)
@@ -421,6 +436,7 @@ _REDUCERS: Final = (
     _mixed_up,
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
-                   _other_end, _returns_early, _one_number, _joins_choices, _finishes_twice)  # fmt: skip
+                   _other_end, _returns_early, _one_number, _joins_choices, _finishes_twice,
+                   _cuts_anew_and_breaks)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

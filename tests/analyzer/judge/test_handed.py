@@ -54,6 +54,14 @@ def test_other_content_in_other_pieces_is_told_as_a_whole() -> None:
     assert (change.kind, change.exact, change.proof.case) == ("altered", False, "by_content")
 
 
+def test_content_that_broke_off_is_a_loss() -> None:
+    """Its whole is another one, and nothing of it was changed."""
+    before = record(How("egress", slots=ALL), ANSWER)
+    after = record(How("parsed", end="reset", watched=True, slots=("0/text/0 bbbbbbbb 9",)), CUT_ANEW[:4])
+    (change,) = judge_handed_on(before, after, peer=True).changes
+    assert (change.kind, change.exact, change.proof.case) == ("gap", False, "by_content")
+
+
 def test_of_a_parser_that_nobody_described_pieces_prove_nothing_without_the_whole() -> None:
     """It may have cut the content anew, and no digest of all of it says whether it is the same."""
     assert handed(CUT_ANEW, slots=(), declared=False).status == "unproven"

@@ -52,6 +52,7 @@ _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
 """Kinds of changes that leave every other event as and where it was."""
 _ONE_NUMBER: Final = "calls came out under one number that had each its own; some readers make one of them"
 _DIFFERS: Final = "the content differs, and was cut into other events"
+_LESS: Final = "less content came, and was cut into other events"
 _FINISHES: Final = "the content is the same, and was cut into other events; the finishes are not as many"
 _FINISHES_IN_ONE: Final = "the content is the same, and nobody told how many choices finished in each event"
 _OTHER_FINISH: Final = "why it ended came out as something else"
@@ -219,9 +220,16 @@ def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
         change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
         return faulty([change], Proof("envelope"), prefix=hop.prefix)
     everywhere = (hop.prefix, max(hop.prefix, before.events - 1))
+    kind, note = ("gap", _LESS) if _broke_off(before, after) else ("altered", _DIFFERS)
     spans = [change.span for change in hop.changes if change.side == "before"] or [everywhere]
     span = (min(low for low, _ in spans), max(high for _, high in spans))
-    return faulty([Change("altered", 1, False, "before", span, span, note=_DIFFERS)], Proof("by_content"))
+    return faulty([Change(kind, 1, False, "before", span, span, note=note)], Proof("by_content"))
+
+
+def _broke_off(before: Record, after: Record) -> bool:
+    """Whether the answer is known to have ended before its end, with less than there was: so much is missing."""
+    there, here = (sum(size for _, size in slots_of(record).values()) for record in (before, after))
+    return not after.complete and here < there
 
 
 def _with_finish(hop: Hop, before: Record, after: Record) -> Hop:
