@@ -375,3 +375,4 @@ def test_what_none_of_several_takes_up_is_lost() -> None:
     assert told(shared([e for e in APPLIED if e.of != 7])) == [("gap", ["reducer"], 1, (7, 7))]
     assert told(shared(changed(7, result="raised"))) == [("gap", ["reducer"], 1, (7, 7))]
     assert shared(APPLIED)["integrity"] == "intact"
+    assert told(shared([e for e in APPLIED[:15] if e.of != 7], end="cancelled")) == []

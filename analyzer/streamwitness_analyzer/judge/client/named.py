@@ -27,6 +27,8 @@ from .apart import Kinds, displaced, kind_of, kinds_of, passed
 LOSING: Final = {"raised": "gap", "overflow_dropped": "gap", "partial": "partial"}
 """Results at `applied` that lose (a part of) the event, and the kind of finding they make."""
 _LOSSES: Final = frozenset(RESULT[name] for name in LOSING)
+_IN_NO_HAND: Final = frozenset(("gap", "tail"))
+"""What is lost whoever of several had it to take up."""
 REJECTIONS: Final = frozenset(
     ("duplicate", "gap", "reordered", "buffered", "stall_flushed", "wrong_stream", "after_terminal", "malformed")
 )
@@ -113,10 +115,12 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
         return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
     choices, kinds = _choices((a, *before)), kinds_of(a, b)
     in_one_hand = not _shared(b)
-    held_to: list[Change] = []
+    held_to = []
     if choices is None or choices < _SEVERAL:
-        held_to = [*_absent(a, content, naming, b, peer, kinds), *(_displaced(naming, kinds) if in_one_hand else ())]
-    inferred = [*(_repeated(naming) if in_one_hand else ()), *(held_to if choices is not None else ())]
+        held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
+    inferred = [*_repeated(naming), *(held_to if choices is not None else ())]
+    if not in_one_hand:  # each has an order of its own, and late is nothing
+        inferred = [change for change in inferred if change.kind in _IN_NO_HAND]
     refutable = bool(inferred) and _may_be_refuted(a, b, peer)
     changes = [*_told_losses(told), *(inferred if not refutable else ())]
     hop = _hop(changes, naming, a, content, b, peer)
