@@ -135,13 +135,16 @@ def _contradicted(steps: Sequence[Step], faults: list[Fault]) -> list[Fault]:
 
 
 def _take_back(first: Step, second: Step) -> bool:
-    """Whether what the first hop lacks is there again behind the second, or the two together changed nothing."""
+    """Whether what the first hop lacks is there again behind the second, or the two together changed nothing.
+
+    They did where the second one changed something in what the events say: else it took nothing back.
+    """
     views = [View(r, "semantic") for r in (first.before, first.after, second.before, second.after)]
     if not all(view.digests for view in views):
         return False
     a, x, y, c = views
     if judge_views(a, c, peer=second.peer).status == "intact":
-        return True
+        return judge_views(y, c, peer=second.peer).status != "intact"
     added = {v for change in second.hop.changes if change.kind in SURPLUS for v, _ in change.values}
     return any(a.counts[v] > x.counts[v] and c.counts[v] > y.counts[v] for v in added)
 

@@ -109,6 +109,16 @@ def test_seen_missing_and_seen_again_accuses_nobody() -> None:
     ]
 
 
+def test_what_is_no_output_takes_nothing_back() -> None:
+    """The gateway lost the finish, and somebody put an error in, at which the client stopped: these are two deeds."""
+    sent = [event for event in ANSWER if not event.parts & FINISH]
+    came = [*sent[:12], Event(parts=PART["error"], payload=99), *sent[12:]]
+    parsed = How("parsed", end="raised")
+    wire = How("wire", end="abandoned")
+    blocks = path(ANSWER, sent, came, handed_on(sent[:12]), wire=wire, parsed=parsed)
+    assert told(blocks) == [("gap", ["gateway"], "certain"), ("fabricated", ["transport"], "certain")]
+
+
 def test_inconsistent_records_are_no_damage() -> None:
     """Nothing is proven about the stream."""
     verdict = judge(path(None, ANSWER, LOST, handed_on(ANSWER)), settled=True)
