@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from bench.truth.build import FINISHED, LEG, Event, How, answer
+from bench.truth.build import FINISHED, LEG, Event, How, answer, path
 from streamwitness.semconv import FINISH, SNAPSHOT, TERMINAL, TEXT, TOOL_ARGS
+from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.gateway.crossing import Crossing
 from streamwitness_analyzer.judge.gateway.excuses import judge_leg
 from streamwitness_analyzer.judge.gateway.recut import (
@@ -122,6 +123,20 @@ def test_where_rows_are_lost_nobody_knows_which_of_two_finishes_is_left(lost: bo
     made = same_content(Crossing(one.leg, egress, only=True))
     assert made is not None
     assert made.hop.status == status
+
+
+def test_a_finish_that_is_lost_may_stand_behind_all_that_seems_to_come_behind_the_finish() -> None:
+    """Two choices, handed on one after the other as they were written; a block with the second finish is lost."""
+    two = ("0/text/0 aaaaaaaa 12", "1/text/0 bbbbbbbb 12")
+    words, ends = [Event(word) for word in range(1, 9)], [Event(FINISHED, FINISH), Event(FINISHED + 1, FINISH)]
+    read = [*words, *ends, Event(parts=TERMINAL)]
+    sent = [*words[::2], ends[0], *words[1::2], ends[1], Event(parts=TERMINAL)]
+    blocks = path(read, sent, None, ingress=How("ingress", leg=0, slots=two),
+                  egress=How("egress", legs=(LEG,), slots=two), cuts=lambda n: (7, n - 1))  # fmt: skip
+    for gone in ((), ("egress", 1), ("ingress", 1)):
+        held = [block for block in blocks if (block.point, block.index) != gone]
+        verdict = judge(held, settled=True)
+        assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
 
 
 class _Longer(Event):

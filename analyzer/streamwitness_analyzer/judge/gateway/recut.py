@@ -16,8 +16,10 @@ from streamwitness_analyzer.judge.testimony.parts import (
     all_slots,
     first_difference,
     goes_on_behind_finish,
+    last_with,
     may_go_on_behind_terminal,
     parts_of,
+    positions_with,
     same_slots,
     slots_of,
 )
@@ -134,7 +136,7 @@ def doubled_or_displaced(crossing: Crossing) -> bool:
     """
     kinds = {change.kind for change in proper(crossing)}
     only = bool(kinds) and kinds <= {"duplicate", "reorder"} and crossing.verbatim.whole
-    return only and ("reorder" not in kinds or _finished_too_early(crossing))
+    return only and ("reorder" not in kinds or (_finished_too_early(crossing) and _ends_are_held(crossing)))
 
 
 def changed_turns(crossing: Crossing) -> bool:
@@ -189,6 +191,15 @@ def _told_at(view: View, place: int, crossing: Crossing) -> int | None:
     if value is None or position is None or parts_of(view.record).get(position, 0) & _WRITTEN_ANEW:
         return None
     return crossing.content_of(value)
+
+
+def _ends_are_held(crossing: Crossing) -> bool:
+    """Whether no lost row hides a later finish, of another choice perhaps, nor what stood behind the leg's last one."""
+    for record in (crossing.leg, crossing.egress):
+        if len(positions_with(record, FINISH)) < record.part("finish"):
+            return False
+    last, held = last_with(crossing.leg, FINISH), parts_of(crossing.leg)
+    return last is None or all(position in held for position in range(last, crossing.leg.events))
 
 
 def cut_otherwise(crossing: Crossing) -> Made | None:
