@@ -51,10 +51,10 @@ def _tells_elsewhere(rng: Random) -> Scene:
 
 
 def _takes_turns(rng: Random) -> Scene:
-    """More choices than have a digest each, and they go out one after the other."""
-    one, choices = Scene(rng, _PROVIDER), range(rng.randint(17, 20))
-    begin, *said = written(_PROVIDER, [Act("role"), *(Act("text", f"word {i} {rng.random()} ") for i in range(3)),
-                                       Act("finish", "stop"), Act("terminal")])  # fmt: skip
+    """Some choices, or more than have a digest each, and they go out one after the other."""
+    one, choices = Scene(rng, _PROVIDER), range(rng.choice((rng.randint(2, 7), 7, rng.randint(17, 20))))
+    texts = [Act("text", f"word {i} {rng.random()} ") for i in range(rng.choice((2, 3)))]
+    begin, *said = written(_PROVIDER, [Act("role"), *texts, Act("finish", "stop"), Act("terminal")])
     read = [[_in_json(event, _of_choice(i)) for i in choices] for event in (begin, *said[:-1])]
     one.answer = [*(event for turn in read for event in turn), said[-1]]
     one.leg(one.answer)

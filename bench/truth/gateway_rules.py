@@ -96,6 +96,8 @@ GATEWAY: Final = (
     Mutation("7.2 recut: a terminator before the rest", {"recut._ended_too_early": never(False)}, ("goes_on",),
              ("10 %", "30 %", "30 % in bursts")),
     Mutation("7.2 recut: other turns", {"recut.changed_turns": never(False)}, ("other_turns",)),
+    Mutation("7.2 recut: a finish that is lost may stand behind", {"recut._ends_are_held": never(True)},
+             ("takes_turns",), ("10 %", "30 %")),
     Mutation("7.2 rewritten: a piece among pieces", {"rewritten._among_pieces": never(False)}, ("changes_a_piece",)),
     Mutation("7.2 rewritten: a call without other pieces", {"rewritten._among_pieces": never(True)}, ("call_anew",)),
     Mutation("7.2 calls: under one number", {"upstream.under_one_number": never("")}, ("numbers_alike",)),
