@@ -13,6 +13,7 @@ from typing import Any, Final
 from streamwitness.blocks import Block
 from streamwitness.semconv import (
     ALL_PARTS,
+    ASKED_AGAIN,
     ERROR,
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
@@ -386,6 +387,17 @@ def _cuts_anew_and_breaks(one: _Course) -> None:
     one.passages.append(Passage("transport", in_bytes(one.start), in_bytes(one.wire), by_event=True))
 
 
+def _asks_again(one: _Course) -> None:
+    """A parser that asks again where its answer broke off, and hands on what comes then, which is another stream."""
+    one.start = _texts(one.rng, 8)[: one.rng.randint(4, 8)]
+    one.parsed = [*one.start, *(Event(700 + i) for i in range(one.rng.randint(2, 6))), Event(FINISHED, FINISH)]
+    for point in _POINTS[:3]:
+        one.hows[point] = _how(point, end="reset" if point != "egress" else "raised")
+    one.hows["parsed"] = _how("parsed", watched=True, delivers=_promised(one.rng), extra=((ASKED_AGAIN, True),))
+    one.notes = _UNPROVABLE
+    one.deeds.append(Deed("source", "cut", (len(one.start),)))
+
+
 def _finishes_twice(one: _Course) -> None:
     """A parser that hands on the end of the only choice twice."""
     one.start = _texts(one.rng)
@@ -437,6 +449,6 @@ _REDUCERS: Final = (
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
                    _other_end, _returns_early, _one_number, _joins_choices, _finishes_twice,
-                   _cuts_anew_and_breaks)  # fmt: skip
+                   _cuts_anew_and_breaks, _asks_again)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

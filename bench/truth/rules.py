@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from streamwitness_analyzer.judge.client import handed
 from streamwitness_analyzer.judge.compare import fill
 from streamwitness_analyzer.judge.testimony.finishes import finishes
 
@@ -140,6 +141,8 @@ HOP: Final = (
     Mutation("7.2 parsed: calls under one number", {"handed._with_numbers": first(0)}, ("one_number",)),
     Mutation("7.2 parsed: finishes are counted by choices", {"handed._finished_alike": lambda _: lambda before, after:
              before.part("finish") == after.part("finish")}, ("joins_choices",)),
+    Mutation("7.2 parsed: one that asks again by itself", {"handed.RULES": left_out(handed._of_another_answer)},
+             ("asks_again",)),
     Mutation("7.2 parsed: a choice finishes once", {"handed._finished_alike": lambda _: lambda before, after:
              finishes(before) == finishes(after)}, ("finishes_twice",)),
     Mutation("7.2 parsed: nothing is due behind a terminator", {"parts.may_go_on_behind_terminal": never(False)},

@@ -57,7 +57,13 @@ class Link:
 
 
 def attach(response: Any, link: Link) -> None:
-    """Tie a link to its response, which keeps it alive, and make it the newest of this context."""
+    """Tie a link to its response, which keeps it alive, and make it the newest of this context.
+
+    A parser at work that has it opened asks again by itself: it may hand on what this response brings.
+    """
+    before = reference() if (reference := _newest.get()) is not None else None
+    if before is not None and before.parsed is not None and before.parsed.inside:
+        before.parsed.asks_again()
     response.extensions[WITNESS] = link.witness
     response.extensions[_LINK] = link
     _newest.set(weakref.ref(link))

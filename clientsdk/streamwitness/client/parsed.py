@@ -17,6 +17,7 @@ from streamwitness.events import Reading
 from streamwitness.ledger import Event
 from streamwitness.observer import is_opaque
 from streamwitness.semconv import (
+    ASKED_AGAIN,
     CLIENT_ENDS,
     ERROR,
     FINISH_REASONS_ATTRIBUTE,
@@ -122,6 +123,11 @@ class Parsed:
                 self._record(item)
         except Exception as error:
             self._fail(error)
+
+    def asks_again(self) -> None:
+        """The iterator opens another response by itself, and goes on with what that brings."""
+        self.settle()
+        self.recorder.marks[ASKED_AGAIN] = True
 
     def settle(self) -> None:
         """Record what was handed on and only noted."""

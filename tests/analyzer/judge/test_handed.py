@@ -8,7 +8,16 @@ from dataclasses import replace
 import pytest
 
 from bench.truth.build import DELIVERED_BY_SDK, FINISHED, Event, How, answer, handed_on
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, PART, PENDING_BYTES, SHARED_NUMBERS, TEXT, UNREAD
+from streamwitness.semconv import (
+    ASKED_AGAIN,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    PART,
+    PENDING_BYTES,
+    SHARED_NUMBERS,
+    TEXT,
+    UNREAD,
+)
 from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.compare.change import Hop
 from streamwitness_analyzer.judge.testimony.records import Record, collect
@@ -52,6 +61,15 @@ def test_other_content_in_other_pieces_is_told_as_a_whole() -> None:
     """Of a parser that cuts anew no piece is lost or invented: the text is another one."""
     (change,) = handed(CUT_ANEW, slots=OTHER, declared=False).changes
     assert (change.kind, change.exact, change.proof.case) == ("altered", False, "by_content")
+
+
+@pytest.mark.parametrize(("asked", "status"), [(True, "unproven"), (None, "faulty")])
+def test_a_parser_that_asked_again_may_hand_on_another_answer(asked: bool | None, status: str) -> None:
+    """What came more is then no invention; what is missing is missing all the same."""
+    how = How("parsed", watched=True, slots=OTHER, extra=((ASKED_AGAIN, asked),))
+    before = record(How("wire", slots=ALL, end="reset"), ANSWER[:6])
+    assert judge_handed_on(before, record(how, [*ANSWER[:6], Event(99)]), peer=True).status == status
+    assert judge_handed_on(before, record(how, [*ANSWER[:3], *ANSWER[4:6]]), peer=True).status == "faulty"
 
 
 def test_content_that_broke_off_is_a_loss() -> None:

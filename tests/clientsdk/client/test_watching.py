@@ -15,7 +15,7 @@ import pytest
 
 from streamwitness import faults
 from streamwitness.client import instrument, watch
-from streamwitness.semconv import FINISH, READ_OUT, SHARED_NUMBERS
+from streamwitness.semconv import ASKED_AGAIN, FINISH, READ_OUT, SHARED_NUMBERS
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import BODY, CANARY, RawServer, cut, event, stream, wait_for_client
 
@@ -70,6 +70,25 @@ def test_a_parser_that_was_given_the_whole_body_says_so(
         list(watch(itertools.islice(parse(response), events), response=response))
     parsed = sink.closing("parsed")
     assert (parsed.end, parsed.extra.get(READ_OUT)) == ("eof", read_out)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_an_iterator_that_asks_again_by_itself_says_so(again: bool, sink: MemorySink) -> None:
+    """What it hands on then came with another response; one that the application asked for is its own affair."""
+    with RawServer(stream([event("a")]), stream([event("b")])) as server, instrument(httpx.Client()) as client:
+
+        def asked() -> httpx.Response:
+            return client.send(client.build_request("POST", server.url + "/v1/chat/completions"), stream=True)
+
+        def reconnecting() -> Iterator[dict[str, Any]]:
+            yield from parse(first)
+            yield from parse(asked()) if again else ()
+
+        first = asked()
+        assert len(list(watch(reconnecting(), response=first))) == 1 + again
+        if not again:
+            asked().read()
+    assert sink.closing("parsed").extra.get(ASKED_AGAIN) == (True if again else None)
 
 
 def test_a_parser_that_loses_an_event_has_fewer(sink: MemorySink) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL, UNREAD
+from streamwitness.semconv import ASKED_AGAIN, FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL, UNREAD
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
@@ -46,6 +46,7 @@ _OTHER_TURNS: Final = "the content is the same, and its calls came out in anothe
 _END_NOT_HELD: Final = "no record tells where the answer ended, and not every finish came out"
 _BEHIND: Final = "what the gateway sent behind the terminator nobody has to hand on, and it may have sent some"
 _READ_ON: Final = "it may have handed on what came behind the terminator, which nobody has to and anybody may"
+_ASKED_AGAIN: Final = "its parser asked again by itself, and may have handed on what another answer brought"
 _OTHER_PIECES: Final = "its parser may hand on the same content in other pieces"
 _CUT: Final = "the body ended without a blank line; the parser may have read on to there"
 _IN_PLACE: Final = LOSSES | {"duplicate", "fabricated"}
@@ -145,6 +146,12 @@ def _behind_the_end(handing: Handing) -> Hop | None:
     return handing.unproven(_READ_ON) if more and output_behind_terminal(handing.before) else None
 
 
+def _of_another_answer(handing: Handing) -> Hop | None:
+    """The parser asked again by itself: what came more may be what it was answered then."""
+    more = any(change.kind not in LOSSES for change in handing.proven.changes)
+    return handing.unproven(_ASKED_AGAIN) if more and handing.after.told(ASKED_AGAIN) else None
+
+
 def _broken_off(handing: Handing) -> Hop | None:
     """The body ended within an event, and nothing else is proven."""
     return handing.proven if handing.proven.status != "faulty" else None
@@ -170,6 +177,7 @@ RULES: Final[tuple[Callable[[Handing], Hop | None], ...]] = (
     _perhaps_misread,
     _the_same_content,
     _behind_the_end,
+    _of_another_answer,
     _broken_off,
     _perhaps_other_pieces,
     _other_content,
