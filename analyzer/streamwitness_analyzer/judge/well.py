@@ -10,7 +10,8 @@ test_well.py holds the two against each other).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from streamwitness import semconv as sc
@@ -37,6 +38,10 @@ _ORDINARY: Final = frozenset(
 )  # fmt: skip
 """Attributes outside the contract that say nothing of what came, or what is compared here."""
 _counted: Final = itemgetter("events", "judged", "content")
+_WORDS: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("semantic_s", "semantic_o")
+_EVERY_SUM: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter(
+    "payload_s", "payload_o", "semantic_s", "semantic_o"
+)
 
 
 def sound(exchange: Exchange, earlier: Sequence[Path]) -> Path | None:
@@ -70,12 +75,17 @@ def _plain(record: Record) -> bool:
 def _passed_on(leg: Record, egress: Record) -> bool:
     """Whether the gateway read one response to its end, and sent it to its end as it came."""
     read, sent = leg.blocks[-1], egress.blocks[-1]
-    return sent.legs == (leg.recorder,) and not read.legs and all_due(leg, egress) and _same_bytes(read, sent)
+    return sent.legs == (leg.recorder,) and not read.legs and all_due(leg, egress) and _same_bytes(leg, egress)
 
 
-def _same_bytes(read: Block, sent: Block) -> bool:
-    one, other = (_all_told(block) for block in (read, sent))
-    return read.payload_s is not None and read.semantic_s is not None and one == other
+def _same_bytes(one: Record, other: Record) -> bool:
+    told = _all_told(one.blocks[-1]) == _all_told(other.blocks[-1])
+    return told and _summed(one, _EVERY_SUM) and _summed(other, _EVERY_SUM)
+
+
+def _summed(record: Record, sums: Callable[[Block], tuple[int | None, ...]]) -> bool:
+    """Whether each block tells these sums."""
+    return None not in chain.from_iterable(map(sums, record.blocks))
 
 
 def _all_told(block: Block) -> tuple[object, ...]:
@@ -87,7 +97,7 @@ def _all_told(block: Block) -> tuple[object, ...]:
 
 
 def _received(egress: Record, wire: Record) -> Hop | None:
-    return Hop("intact", prefix=wire.events) if _same_bytes(egress.blocks[-1], wire.blocks[-1]) else None
+    return Hop("intact", prefix=wire.events) if _same_bytes(egress, wire) else None
 
 
 def _read_to_the_end(reader: Record, leg: Record) -> bool:
@@ -105,7 +115,7 @@ def _parsed(wire: Record, parsed: Record) -> Hop | None:
     same = (read.semantic_s, read.semantic_o, read.slot_digests) == (out.semantic_s, out.semantic_o, out.slot_digests)
     counts = read.totals["judged"] == out.totals["judged"]
     alike = parsed.told(sc.FINISH_REASONS_ATTRIBUTE) in (None, wire.told(sc.FINISH_REASONS_ATTRIBUTE))
-    if not (same and counts and alike) or withholds(wire, parsed):
+    if not (same and counts and alike and _summed(parsed, _WORDS)) or withholds(wire, parsed):
         return None
     return Hop("intact", prefix=parsed.total("judged"))
 

@@ -18,6 +18,8 @@ from streamwitness_analyzer.judge.testimony.records import collect
 from streamwitness_analyzer.judge.well import sound
 
 EVENTS: Final = 12
+LONG: Final = 600
+"""Events that stand in several blocks."""
 SORTS: Final = ("recorded", "path", "gateways", "attempts", "gateway", "roles", "timed", "edges", "merging")
 """Sorts of streams of which some are that healthy."""
 EACH: Final = 10
@@ -87,3 +89,12 @@ def test_what_is_odd_in_anything_is_judged(odd: str) -> None:
     blocks = judging.healthy(EVENTS)
     assert _sound(blocks) is not None
     assert _sound(ODD[odd](blocks)) is None
+
+
+@pytest.mark.parametrize("point", sc.POINTS[1:5])
+def test_sums_that_one_block_does_not_tell_are_missed(point: str) -> None:
+    """They may have been cut off there: what closing blocks say is held against what the others say."""
+    blocks = judging.healthy(LONG)
+    assert len(blocks) > len(sc.POINTS[1:]) and _sound(blocks) is not None
+    cut = [replace(b, semantic_o=None) if (b.point, b.index) == (point, 0) else b for b in blocks]
+    assert _sound(cut) is None
