@@ -28,7 +28,7 @@ def stronger(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
     if not _nothing_left_of_somebody(trial, weak):
         yield from _cleared(trial, weak, whole)
     if _exchanges(weak) >= {block.exchange for block in trial.blocks}:
-        yield from _ended(weak, whole)
+        yield from _ended(trial, weak, whole)
 
 
 def _accused(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
@@ -87,14 +87,23 @@ def _exchanges(weak: _Verdict) -> Set[str]:
     return {point["exchange"] for point in weak["points"] if point["held"] != "none"}
 
 
-def _ended(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
-    """The maker of the end is the same, or nobody."""
+def _ended(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
+    """The maker of the end is the same, or nobody; or that of an end which a part of the path had come to before.
+
+    Where several clients read at once, each had an end of its own, and which one is told hangs on what is held of each.
+    """
     (told, by), (real, maker) = ((one["ending"]["class"], one["ending"]["by"]) for one in (weak, whole))
+    if len(_clients(whole)) > 1 or (told, by) in trial.ended.before:
+        return
     if by in (None, maker) or ((told, by) == _WAITED and real in ("stalled", "stalled_before_first")):
         return
-    if (told, by) == ("completed", "source") and len(_clients(weak)) != 1:
-        return  # as far as its gateway knows, which knows of no client; or for one of several that read it at once
+    if by == "source" and not _points(weak) >= _points(whole):
+        return  # as far as anybody knows: of the points behind it no record is left, and none was announced
     yield f"ended by {by} ({told}); with all records: by {maker or 'nobody'} ({real})"
+
+
+def _points(verdict: _Verdict) -> Set[str]:
+    return {point["point"] for point in verdict["points"]}
 
 
 def _clients(weak: _Verdict) -> Set[str]:
