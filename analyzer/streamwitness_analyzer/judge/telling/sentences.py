@@ -169,13 +169,12 @@ def _innocent(every: Sequence[Path]) -> list[Component]:
     What a record that is missing would have told, its neighbours do not: not in which bytes, nor in which order, came
     what is no output (`bridged`). So they clear nobody in its stead.
     """
-    ways: dict[Component, list[bool]] = {}
+    clear, unclear = set[Component](), set[Component]()
     for path in every:
-        told = {(step.before.point, step.after.point): _shown(step) for step in path.steps}
+        shown = {(step.before.point, step.after.point) for step in path.steps if _shown(step)}
         for pair in pairwise(path.due):
-            for component in between(*pair):
-                ways.setdefault(component, []).append(told.get(pair, False))
-    return [c for c in COMPONENTS if c in ways and all(ways[c])]
+            (clear if pair in shown else unclear).update(between(*pair))
+    return [c for c in COMPONENTS if c in clear and c not in unclear]
 
 
 def _shown(step: Step) -> bool:

@@ -107,7 +107,9 @@ class Record:
     @property
     def refused(self) -> bool:
         """Whether an upstream gave an error status, and no event of an answer."""
-        status = self.told(STATUS_CODE) if self.point == "ingress" and not self.events else None
+        if self.events or self.point != "ingress":
+            return False
+        status = self.told(STATUS_CODE)
         return isinstance(status, int) and status >= _ERROR_STATUS
 
     def total(self, name: str) -> int:
