@@ -320,6 +320,17 @@ def _vanishes(one: Journey) -> None:
     one.notes = _UNPROVABLE
 
 
+def _fails_to_read(one: Journey) -> None:
+    """The connection dies so that the client's library names neither a reset nor a stop of the client's own."""
+    at = one.midst()
+    one.at("ingress", one.answer[: at + one.rng.randint(0, 2)], "cancelled")
+    one.at("egress", one.answer[: at + one.rng.randint(0, 1)], "disconnected")
+    one.at("wire", one.answer[:at], "unknown")
+    one.used("unknown")
+    one.stopped = frozenset(("gateway", *_BEHIND_THE_GATEWAY))
+    one.by("client_gone", "transport", "network_lost")
+
+
 def _is_never_heard(one: Journey) -> None:
     """All has left the gateway, and no record tells what became of it."""
     one.at("ingress", one.answer)
@@ -342,7 +353,7 @@ def _leaves_before_the_first(one: Journey) -> None:
 _MAKERS: Final = (
     _source_errs_and_goes_on, _gateway_errs_and_goes_on, _proxy_puts_an_error_in, _rejected,
     _source_errs_and_all_read_on, _proxy_errs_instead, _proxy_errs_and_hangs_up, _upstream_alone, _goes, _vanishes,
-    _is_never_heard, _leaves_before_the_first, _source_is_too_slow, _gateway_is_stopped, _parser_raises,
+    _is_never_heard, _fails_to_read, _leaves_before_the_first, _source_is_too_slow, _gateway_is_stopped, _parser_raises,
     _application_raises,
 )  # fmt: skip
 

@@ -117,6 +117,7 @@ _STATES: Final = {
     "no_first_source": "these three before the first event",
     "no_first_gateway": "",
     "no_first_transport": "",
+    "failed": "reading failed, by an error that does not say whether the client or the network stopped",
     "missing": "it said that it would testify, and its record never came",
     "waiting": "the same, and its record may still come",
     "none": "no record, or none of which it is sure that it is about this answer",

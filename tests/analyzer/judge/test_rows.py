@@ -43,6 +43,7 @@ READ: Final[dict[str, Seen | None]] = {
     "stopped": (PART, {"end": "cancelled"}),
     "none": None,
     **{end: (PART, {"end": end}) for end in ("reset", "protocol_error", "timeout", "cancelled", "abandoned")},
+    "failed": (PART, {"end": "unknown"}),
     **{end: (PART, {"end": end}) for end in ("disconnected", "raised", "shutdown")},
 }
 """A word of the table → the events that a point had, and how it is made."""

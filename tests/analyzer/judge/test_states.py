@@ -24,6 +24,7 @@ from streamwitness.semconv import ERROR, OBSERVER_FAULT, STATUS_CODE, TERMINAL, 
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 13))
+CLIENT: tuple[Point, ...] = ("wire", "parsed", "applied")
 DONE = Event(parts=TERMINAL)
 
 
@@ -315,3 +316,27 @@ def test_who_stops_behind_the_finish_that_it_has_used_has_cut_nothing_off() -> N
     ending = judge(path(None, None, None, None, used(ANSWER), applied=How("applied", end="cancelled", of="parsed")),
                    settled=True)["ending"]  # fmt: skip
     assert ending["by"] is None
+
+
+def test_reading_that_failed_at_the_client_names_nobody() -> None:
+    """The client may have closed the answer under its own reader, or its connection died."""
+    left = {point: How(point, end="unknown", of="parsed" if point == "applied" else None) for point in CLIENT}
+    handed = handed_on(ANSWER)[:6]
+    blocks = path(ANSWER, ANSWER, ANSWER[:6], handed, used(handed), **left)
+    verdict = judge(blocks, settled=True)
+    assert (verdict["ending"]["class"], verdict["ending"]["by"]) == ("client_gone", None)
+    cancelled = path(ANSWER, ANSWER, ANSWER[:6], handed, used(handed), **left | {"wire": How("wire", end="cancelled")})
+    assert judge(cancelled, settled=True)["ending"]["class"] == "client_cancelled"
+
+
+@pytest.mark.parametrize("parsed", ["raised", "abandoned"])
+def test_what_an_application_raised_may_be_its_parsers_where_that_does_not_tell(parsed: str) -> None:
+    """It was given the exception that its parser raised, which looks alike in its own record."""
+    handed = handed_on(ANSWER)[:6]
+    ends = {"wire": How("wire", end="cancelled"), "parsed": How("parsed", end=parsed, delivers=DELIVERED_BY_SDK)}
+    blocks = path(
+        ANSWER, ANSWER, ANSWER[:8], handed, used(handed), **ends, applied=How("applied", "raised", of="parsed")
+    )
+    held = judge([block for block in blocks if block.point != "parsed"], settled=True)["ending"]
+    assert (held["class"], held["by"]) == ("client_reducer_abort", None)
+    assert judge(blocks, settled=True)["ending"]["by"] == "client"

@@ -28,11 +28,12 @@ eof: the final body was, before completion. unfinished, misframed: as above. The
 CLIENT: Final = (
     "complete", "error", "error_unseen", "eof", "unfinished", "misframed", "reset", "protocol_error", "cancelled",
     "timeout", "abandoned", "parser", "reducer", "parser_unseen", "reducer_unseen", "missing", "waiting", "none",
-    "stalled_source", "stalled_gateway", "stalled_transport", "no_first_source", "no_first_gateway",
+    "failed", "stalled_source", "stalled_gateway", "stalled_transport", "no_first_source", "no_first_gateway",
     "no_first_transport",
 )  # fmt: skip
 """error: it stopped at an error event. error_unseen: so it did, and whether the gateway had sent that one is not known.
 eof: a clean end (or a terminator) before completion. unfinished, misframed: as above. parser, reducer: it raised.
+failed: by an error that does not say who stopped.
 parser_unseen, reducer_unseen: so it did, and it may have been given an error or a broken body.
 stalled_…, no_first_…: it waited no longer, after a long silence, in mid-answer or before the first event, and progress
 had stopped there. missing: announced, never came. waiting: announced, and may still come. none: never announced."""
@@ -60,7 +61,7 @@ class Row:
 
 
 _BROKE: Final = "protocol_violation"
-_ENDED: Final = "reset protocol_error eof unfinished misframed"
+_ENDED: Final = "reset protocol_error eof unfinished misframed failed"
 """What the peer did to the client."""
 _NOT_MORE: Final = "eof unfinished none missing waiting"
 """A client that does not say that it got more than its gateway."""
@@ -71,6 +72,7 @@ _NOT_SENT: Final = "an error came that the gateway never sent"
 _NOT_AS_DUE: Final = "the upstream's body broke the protocol"
 _PARSER_UNSEEN: Final = "the client's parser raised; it may have been given an error or a broken body"
 _REDUCER_UNSEEN: Final = "the application's own code raised; it may have been given an error"
+_FAILED: Final = "reading failed at the client; whether it closed the answer itself or its connection died was not seen"
 _GONE: Final = "the gateway saw its connection to the client end"
 _UNHEARD: Final = "the whole answer left the gateway; no record tells how the client ended"
 _ITSELF: Final = "the gateway stopped reading and finished the answer itself"
@@ -134,6 +136,7 @@ ROWS: Final = (
     Row("none", "raised", _ENDED, "gateway_error", None, _RAISED),
     Row("", "raised", _ENDED, "gateway_error", "gateway", "the gateway's code raised"),
     Row("", "shutdown", _ENDED, "gateway_shutdown", "gateway", "the gateway was stopped"),
+    Row("", "", "failed", "client_gone", None, _FAILED),
     Row("", "none", "reset", "network_lost", None, "the connection was reset; by whom was not seen"),
     Row("", "none", "protocol_error", "protocol_violation", None, "the body broke off; by whom was not seen"),
     Row("", "", "reset protocol_error", "network_lost", "transport", "the connection to the client broke"),

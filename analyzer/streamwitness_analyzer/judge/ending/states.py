@@ -63,7 +63,7 @@ _CLIENT_STATE: Final = {
     "timeout": "timeout",
     "abandoned": "abandoned",
     "raised": "abandoned",
-    "unknown": "abandoned",
+    "unknown": "failed",
 }
 
 
@@ -299,13 +299,18 @@ def _stop(wire: Record | None, parsed: Record | None, applied: Record | None, ar
         (not arrived and "wire" not in ends and ends.get("parsed") in _PASSED_ON, ends.get("parsed")),
         # first: `applied` ends as the stream that it reads; an error or a broken body makes a parser raise, too
         (ends.get("parsed") == "raised", "parser" if "wire" in ends else "parser_unseen"),
-        (ends.get("applied") == "raised", "reducer" if readers else "reducer_unseen"),
+        (ends.get("applied") == "raised", "reducer" if _given_by(applied) in ends else "reducer_unseen"),
         (own is not None, own),
         (arrived, "complete"),
         (bool(readers), readers[0] if readers else None),  # `applied` knows no early end
     )
     word = next((word for fits, word in lines if fits), None) or "none"
     return _CLIENT_STATE.get(word, word)
+
+
+def _given_by(applied: Record | None) -> str | None:
+    """The point whose events an application reports of: if that raised, so did what the application reads by."""
+    return next((block.of for block in applied.blocks if block.of), None) if applied is not None else None
 
 
 def finish(main: Path | None) -> str | None:
