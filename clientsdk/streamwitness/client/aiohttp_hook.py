@@ -34,6 +34,8 @@ LIBRARIES: Final = ("aiohttp",)
 _CLASS: Final = "ClientSession"
 _ERROR: Final = 400
 """The first status that `raise_for_status` raises for."""
+_DECODED: Final = frozenset(("gzip", "deflate", "br", "zstd"))
+"""Content codings that aiohttp decodes, so named and alone; others (`x-gzip`, two of them) it hands on as they are."""
 _VERBS: Final = ("request", "get", "options", "head", "post", "put", "patch", "delete")
 """Every request begins with one of these."""
 
@@ -145,7 +147,9 @@ class _Signals:
             _take_off(response, KEY_HEADER)
         if observer is None:
             return
-        coding = "" if session.auto_decompress else response.headers.get("content-encoding", "")
+        coding = response.headers.get("content-encoding", "")
+        if session.auto_decompress and coding.lower() in _DECODED:
+            coding = ""
         known = {STATUS_CODE: response.status, SERVER_ADDRESS: request.url.host}
         tap = Tap(observer, coding, known=known)
         tie(view, response)

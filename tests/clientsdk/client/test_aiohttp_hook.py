@@ -239,3 +239,15 @@ async def test_sessions_and_responses_are_collected(sink: MemorySink) -> None:
     del session, response
     gc.collect()
     assert [reference() for reference in gone] == [None, None, None]
+
+
+@pytest.mark.parametrize(("coding", "left_on"), [("x-gzip", True), ("gzip, identity", True), ("GZIP", False)])
+async def test_codings_that_aiohttp_leaves_on_are_taken_off_for_the_record(
+    coding: str, left_on: bool, session: aiohttp.ClientSession, sink: MemorySink
+) -> None:
+    """Its reader is given the bytes as they came, and what they hold is recorded."""
+    sent = gzip.compress(BODY)
+    with RawServer(stream(cut(sent, 13), f"Content-Encoding: {coding}")) as server:
+        async with session.post(server.url + PATH) as response:
+            assert await response.read() == (sent if left_on else BODY)
+    assert sink.closing("wire").totals["events"] == 10
