@@ -432,6 +432,19 @@ def _returns_early(one: _Course) -> None:
     one.hows["parsed"] = _how("parsed", delivers=_promised(one.rng), watched=True, end="eof")
 
 
+def _returns_though_all_came(one: _Course) -> None:
+    """So it does, and the terminator had come in the piece that held the last event that was wanted."""
+    one.start = _texts(one.rng, 8)
+    one.parsed = handed_on(one.start)[: one.rng.randint(4, len(one.start) - 3)]
+    one.hows["wire"] = _how("wire", end="stopped_at_terminal")
+    if one.rng.random() < 0.4:  # or it has lost the rest, and nobody can tell
+        one.deeds.append(Deed("parser", "cut", tuple(range(len(one.parsed), len(one.start) - 1))))
+        one.passages.append(Passage("parser", said(one.start), said(one.parsed)))
+    promised = _promised(one.rng)
+    one.hows["parsed"] = _how("parsed", delivers=promised, watched=True, end="stopped_at_terminal")
+    one.notes = _UNPROVABLE
+
+
 def _mixed_up(one: _Course) -> None:
     """A reducer that builds events of another stream into this answer."""
     one.start, count = _texts(one.rng), one.rng.randint(1, 3)
@@ -448,7 +461,7 @@ _REDUCERS: Final = (
     _mixed_up,
 )  # fmt: skip
 _PARSERS: Final = (_withholds, _by_lines, _parser_swallows, _cuts_anew, _cuts_anew_and_stops, _odd_bytes, _implied,
-                   _other_end, _returns_early, _one_number, _joins_choices, _finishes_twice,
+                   _other_end, _returns_early, _returns_though_all_came, _one_number, _joins_choices, _finishes_twice,
                    _cuts_anew_and_breaks, _asks_again)  # fmt: skip
 
 SORTS: Final = {**sorts("reducers", 1, _REDUCERS, _Course), **sorts("parsers", 1, _PARSERS, _Course)}

@@ -37,6 +37,7 @@ from .waste import kept_running
 from .well import sound
 
 _NO_OUTPUT: Final = "the output is the same; of events that say nothing not as many came as were sent"
+_HAD_ENOUGH: Final = "the terminator had come, and whether its parser had enough or lost the rest was not seen"
 _PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
 
 
@@ -99,7 +100,7 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
     due = not chain or chain[0].point == "egress" or chain[0].closing is None or ended_by_peer(chain[0], None)
     for before, after in pairwise(chain):
         peer = due and ended_by_peer(after, before) and not _may_have_returned(before, after)
-        made = _unless_passed_over(_hop(path, before, after, peer), before, after)
+        made = _unless_returned(_unless_passed_over(_hop(path, before, after, peer), before, after), before, after)
         if after.point == "applied":
             made = own_order(path, made, before, after, steps)
         steps.append(Step(before, after, made, peer))
@@ -109,9 +110,19 @@ def _steps(path: Path, chain: list[Record]) -> list[Step]:
 
 def _may_have_returned(before: Record, after: Record) -> bool:
     """Whether a parser that we do not know may have returned of its own accord: how the body ended is not held."""
-    unheld = before.point == "egress" or before.closing is None
-    sure = event_by_event(after) or after.told(READ_OUT) is True
-    return after.point == "parsed" and after.end == "eof" and unheld and not sure
+    if after.point != "parsed" or event_by_event(after) or after.told(READ_OUT) is True:
+        return False
+    if after.end == "stopped_at_terminal":  # the terminator may have lain behind what it had enough of
+        return not after.complete
+    return after.end == "eof" and (before.point == "egress" or before.closing is None)
+
+
+def _unless_returned(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop of a parser that stopped where all had come; not intact where it had enough, or lost the rest."""
+    stopped = hop.status == "intact" and hop.unread and after.end == "stopped_at_terminal"
+    if not stopped or not _may_have_returned(before, after):
+        return hop
+    return Hop("unproven", prefix=hop.prefix, unread=hop.unread, reason=_HAD_ENOUGH)
 
 
 def ended_by_peer(record: Record, before: Record | None) -> bool:

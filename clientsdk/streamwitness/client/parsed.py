@@ -86,6 +86,8 @@ class Parsed:
         self._noted: list[Event] = []
         self._references: list[tuple[int, weakref.ref[Any]]] = []
         self._held = 0
+        self._last = -1
+        """When the last event was handed on."""
         self.recorder.before_tick = self.settle
         self._snapshot: Callable[[Any], Any] | None = None
         self._vouched = client is not None
@@ -169,7 +171,8 @@ class Parsed:
             self._check_first(reading)
             self._snapshot = self._reader.snapshot
         result = _AFTER_TERMINAL if self._terminal else _OK
-        self.recorder.event(self._clock(), 0, reading.parts, reading.pieces, result=result)
+        self._last = self._clock()
+        self.recorder.event(self._last, 0, reading.parts, reading.pieces, result=result)
         self.link.handed.add(item, position)
         if any(piece.content for piece in reading.pieces):
             self.output = position
@@ -200,6 +203,7 @@ class Parsed:
             self.link.handed.add_references(references, self.recorder.events)
             self._judged += 0 if self._terminal else len(noted)
             self.recorder.extend(noted, held)
+            self._last = noted[-1][0]
             if held:
                 self.output = self.recorder.events - 1
         except Exception as error:
@@ -280,7 +284,10 @@ class Parsed:
 
     def _known(self, end: str) -> dict[str, Any]:
         """What only a closing block can say."""
-        read_out = end == "eof" and self.link.tap is not None and self.link.tap.end == "eof"
+        tap = self.link.tap
+        read_out = tap is not None and (
+            (end == "eof" and tap.end == "eof") or (end == "stopped_at_terminal" and tap.asked_since(self._last))
+        )
         known = {
             READ_OUT: read_out,
             SHARED_NUMBERS: self._reader.shared_numbers,

@@ -69,6 +69,10 @@ class Tap:
         self.look()
         return self.observer.terminal or self.observer.error is not None
 
+    def asked_since(self, time: int) -> bool:
+        """Whether the reader has asked for more since then, or was told that there is no more."""
+        return self.end == "eof" or self._asked > time
+
     def asked(self) -> None:
         """The reader asks for the next piece; it has finished with those before. Never raises in a host."""
         self._asked = self._now()

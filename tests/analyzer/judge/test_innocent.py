@@ -399,3 +399,16 @@ def test_a_parser_that_may_have_had_enough(told: dict[str, Any], expected: list[
     early = How("parsed", **{"delivers": DELIVERED_BY_SDK, **told})
     verdict = judge(path(ANSWER, ANSWER, None, handed_on(ANSWER[:9]), parsed=early), settled=True)
     assert findings(verdict) == expected
+
+
+@pytest.mark.parametrize(("read_out", "kinds"), [(None, []), (True, ["tail"])])
+def test_a_parser_that_returns_though_the_terminator_has_come(read_out: bool | None, kinds: list[str]) -> None:
+    """It may have come in the same piece as the last event that the application wanted."""
+    wire = How("wire", end="stopped_at_terminal")
+    enough = How(
+        "parsed", watched=True, end="stopped_at_terminal", delivers=DELIVERED_BY_SDK, extra=((READ_OUT, read_out),)
+    )
+    blocks = path(ANSWER, ANSWER, ANSWER, handed_on(ANSWER[:9]), wire=wire, parsed=enough)
+    verdict = judge(blocks, settled=True)
+    assert [kind for kind, *_ in findings(verdict)] == kinds
+    assert verdict["integrity"] == ("damaged" if kinds else "unproven")
