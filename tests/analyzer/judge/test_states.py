@@ -340,3 +340,13 @@ def test_what_an_application_raised_may_be_its_parsers_where_that_does_not_tell(
     held = judge([block for block in blocks if block.point != "parsed"], settled=True)["ending"]
     assert (held["class"], held["by"]) == ("client_reducer_abort", None)
     assert judge(blocks, settled=True)["ending"]["by"] == "client"
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_client_whose_readers_have_not_told_their_end_has_not_been_given_the_whole_answer(settled: bool) -> None:
+    """Its application read to an end of some sort; what was that of its body, no record held tells."""
+    handed = handed_on(ANSWER)[:6]
+    whole = path(ANSWER, ANSWER, ANSWER[:7], handed, used(handed), wire=How("wire", end="cancelled"))
+    held = [block for block in whole if block.point not in ("wire", "parsed")]
+    told = judge(held, settled=settled)["ending"]
+    assert (told["class"], told["by"]) == ("completed", None)

@@ -153,7 +153,7 @@ ROWS: Final = (
     Row("", "complete disconnected", "parser_unseen", "client_parser_abort", None, _PARSER_UNSEEN),
     Row("", "complete disconnected", "reducer_unseen", "client_reducer_abort", None, _REDUCER_UNSEEN),
     # nothing from the client decides: the gateway's own end
-    Row("", "complete", "missing", "completed", None, _UNHEARD),
+    Row("", "complete", "missing waiting", "completed", None, _UNHEARD),
     Row("stopped", "complete", "", "completed", "gateway", _ITSELF),
     Row("unfed", "complete", "", "completed", None, f"the whole answer left the gateway; {_UNFED}"),
     Row("", "complete", "", "completed", "source", "the whole answer left the gateway"),

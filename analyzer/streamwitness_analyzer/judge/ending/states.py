@@ -216,8 +216,8 @@ def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Reco
     """How an answer ended at the client that was not complete there."""
     arrived = wire is not None and _complete(path, wire)  # then what stopped further down is not the connection's doing
     stop = _stop(wire, parsed, applied, arrived)
-    if stop in _OWN_STOPS and _only_the_application_tells(wire, parsed, applied):
-        return "none"
+    if stop == "none" or (stop in _OWN_STOPS and _only_the_application_tells(wire, parsed, applied)):
+        return _unheard(path, settled=settled)
     if stop == "timeout":
         return _stalled(path)
     if error_given(path) is not None:
@@ -235,6 +235,13 @@ def _only_the_application_tells(wire: Record | None, parsed: Record | None, appl
     """Whether nobody tells that the answer was not complete, and the application has used its finish."""
     readers = [record for record in (wire, parsed) if record is not None and record.closing is not None]
     return not readers and applied is not None and bool(applied.part("finish"))
+
+
+def _unheard(path: Path, *, settled: bool) -> str:
+    """A client of which those who read do not tell their end, where a whole answer had left for it."""
+    if egress_state(path) != "complete" or not path.exchange.expected & {"wire", "parsed"}:
+        return "none"
+    return "missing" if settled else "waiting"
 
 
 def _early_behind(path: Path, *, settled: bool) -> str:
