@@ -60,6 +60,7 @@ LOST = verdict(("certain", ["transport"]))
         (verdict(ending="client_gone"), verdict(ending="client_cancelled", by="client"), 0),
         (verdict(ending="client_timeout", by="client"), verdict(ending="stalled", by="gateway"), 0),
         (verdict(by="source"), verdict(ending="client_cancelled", by="client"), 1),
+        (verdict(by="source"), verdict(by=None), 0),
         (verdict(by="source", points=("egress",)), verdict(ending="client_cancelled", by="client"), 0),
     ],
 )

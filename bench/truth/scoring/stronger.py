@@ -97,6 +97,8 @@ def _ended(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
         return
     if by in (None, maker) or ((told, by) == _WAITED and real in ("stalled", "stalled_before_first")):
         return
+    if (told, by, real) == ("completed", "source", "completed"):
+        return  # which accuses nobody
     if by == "source" and not _points(weak) >= _points(whole):
         return  # as far as anybody knows: of the points behind it no record is left, and none was announced
     yield f"ended by {by} ({told}); with all records: by {maker or 'nobody'} ({real})"
