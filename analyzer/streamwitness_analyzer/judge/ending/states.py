@@ -13,7 +13,7 @@ from streamwitness.semconv import (
     TERMINAL,
     UNANSWERED,
 )
-from streamwitness_analyzer.judge.compare.change import OWN_ENDS, Hop, Reason
+from streamwitness_analyzer.judge.compare.change import LOSSES, OWN_ENDS, Hop, Reason
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import misframed, positions_with, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -209,7 +209,9 @@ def client_state(path: Path, *, settled: bool) -> str:
         return "none"
     if (error := client_error(path)) is not None:
         return error
-    return "complete" if _whole(path, wire, parsed) else _early(path, wire, parsed, applied, settled=settled)
+    word = "complete" if _whole(path, wire, parsed) else _early(path, wire, parsed, applied, settled=settled)
+    lost = word == "complete" and not any(map(_told_its_end, held)) and _may_have_lost_its_end(path)
+    return _unheard(path, settled=settled) if lost else word
 
 
 def _early(path: Path, wire: Record | None, parsed: Record | None, applied: Record | None, *, settled: bool) -> str:
@@ -282,6 +284,19 @@ def _lost_its_end(path: Path, record: Record) -> bool:
         if step.after is record:
             break
     return False
+
+
+def _told_its_end(record: Record) -> bool:
+    """Whether a finish or a terminator came, or the answer is complete by a rule."""
+    ruled = record.closing is not None and bool(record.closing.complete)
+    return ruled or bool(record.part("finish") or record.part("terminal"))
+
+
+def _may_have_lost_its_end(path: Path) -> bool:
+    """Whether something was lost on the way to the client of which lost rows hide whether it was the end."""
+    ways = [step for step in path.steps if step.after.point in CLIENT_POINTS]
+    hidden = ((c, step.before.events) for step in ways for c in step.hop.changes if c.kind in LOSSES and not c.placed)
+    return any(change.span[1] >= events - 1 for change, events in hidden)
 
 
 def _had_the_end(path: Path, record: Record) -> bool:
