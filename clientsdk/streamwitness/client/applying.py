@@ -13,9 +13,9 @@ Pass `of=` where the application knows better. What it shows as its result is co
 keyed digest of it leaves the process (`kept.py`).
 
 All who report of one stream share one record: of two that had a part of it each, one might be lost, and what is left
-would read as if nobody had taken up the rest. So a record ends when nobody reports any more and the stream is over;
-where output was left out, it waits a little longer for somebody who takes that up, as long as the stream is held. Who
-comes behind that has a record of its own, and each of its blocks says that there was another.
+would read as if nobody had taken up the rest. So a record ends when nobody reports any more and the stream is over. Who
+comes behind that has a record of its own, and each of its blocks says that there was another; but by then the first has
+said that nobody took up what it left out. So begin each before the others are done.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from streamwitness.semconv import (
     Point,
 )
 
-from . import derived, links
+from . import derived, ends, links
 from .kept import Kept, Kind
 from .reader import UNREADABLE, Reader
 
@@ -53,9 +53,6 @@ RESULTS: Final = frozenset(
 
 _TAKEN_UP: Final = frozenset(("applied", "partial", "stall_flushed"))
 """Results by which the event's content reached the answer."""
-
-_WAITS_NS: Final = 10_000_000_000
-"""How long a record waits at most, from where all are done with it, for somebody who takes up what they left out."""
 
 _Note = Callable[[str, int | None, str], None]
 """Called with an event's result, the parts applied (None: all or nothing), and the class of what was raised."""
@@ -71,7 +68,7 @@ def applied(stream: Any) -> Applied:
     """
     try:
         link = links.of(stream)
-        return Applied(*_sharing(link, stream)) if link is not None else Applied()
+        return Applied(*_sharing(link, derived.follow(stream, link))) if link is not None else Applied()
     except Exception as error:
         faults.fault("client.applied", error)
         return Applied()
@@ -131,9 +128,10 @@ class Applied:
             self._hold.entered = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if self._state is not None and kind is not None and issubclass(kind, Exception):
-            self._state.raised = kind.__name__
+    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        """What the stream raised only passes through here: the record then ends as the stream did."""
+        if self._state is not None and isinstance(error, Exception) and ends.of_parser(error) == "raised":
+            self._state.raised = type(error).__name__
         self.close()
 
 
@@ -145,12 +143,12 @@ class _Hold:
         """Whether a `with` block stands around it, so that the record may wait for what is shown behind the stream."""
 
 
-def _sharing(link: links.Link, stream: Any) -> tuple[_State, _Hold]:
+def _sharing(link: links.Link, made: derived.Derived | None) -> tuple[_State, _Hold]:
     """The stream's open record, or where there is none a new one, with a hold on it. From any thread: one is made."""
-    hold, number, made = _Hold(), max(0, len(link.applied) - 1), derived.follow(stream, link)
+    hold, number = _Hold(), max(0, len(link.applied) - 1)
     while True:
         state = link.applied.get(number) or link.applied.setdefault(number, _State(link, later=number > 0))
-        if state.share(hold, stream, made):
+        if state.share(hold, made):
             return state, hold
         number += 1
 
@@ -163,14 +161,10 @@ class _State:
         """Class of the exception that the reducer raised last, or that left the application's block."""
         self._holds: set[_Hold] = set()
         """Who reports here."""
-        self._shares = 0
-        """How many ever did."""
+        self._begun = False
+        """Whether anybody has begun to: all others share the record."""
         self._left: tuple[str, str, int] | None = None
         """How and when the last of them was done with it, while the stream goes on."""
-        self._stream: weakref.ref[Any] | None = None
-        """Whose hands the stream is in, as far as is known."""
-        self._waiting: weakref.finalize[..., Any] | None = None
-        """Closes the record once the stream is let go of, where output was left out."""
         self._over: tuple[str, str] | None = None
         """How it ended with the stream, while the block goes on."""
         self._kept = Kept()
@@ -188,29 +182,25 @@ class _State:
         self._last, self._reading = -1, Reading(OTHER)
         self._reached = -1
         """Highest position that was reported."""
-        self._left_out: set[int] = set()
-        """Positions of output below that were not."""
         self._broken = False
         if link.parsed is not None:
             link.parsed.on_end.append(self._on_stream_end)
 
-    def share(self, hold: _Hold, stream: Any, made: derived.Derived | None) -> bool:
+    def share(self, hold: _Hold, made: derived.Derived | None) -> bool:
         """Take on one more who reports, as long as the record is open."""
         self._holds.add(hold)
-        self._shares += 1
-        if self._shares > 1:
+        if self._begun:
             self.recorder.marks[SHARED_RECORD] = True
+        self._begun = True
         self._made = self._made or made
         self._left = None
-        self._wait_no_more()
-        self._stream = weakref.ref(stream) if type(stream).__weakrefoffset__ else None
         return not self.recorder.closed
 
     def leave(self, hold: _Hold) -> None:
         """One of them is done with it: the last, or the last whose block waited for more, ends the record."""
         self._holds.discard(hold)
         if self._over is not None and not self._entered:
-            self._close_later(*self._over, self._clock())
+            self._close(*self._over)
         elif not self._holds:
             self._stop()
 
@@ -234,7 +224,7 @@ class _State:
                 return self._record_foreign
             self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
-            self._reach(position)
+            self._reached = max(self._reached, position)
         except Exception as error:
             self._fail(error)
             return _nothing
@@ -257,16 +247,6 @@ class _State:
         before = parsed.recorder if parsed is not None else tap.observer.recorder if tap is not None else None
         return of if before is None or 0 <= of < before.events else MISSING
 
-    def _reach(self, position: int) -> None:
-        """Note what was passed over on the way to a position, and that this one was not."""
-        parsed = self._link.parsed
-        if position == MISSING or parsed is None:  # what names nothing says nothing of what was left out
-            self._left_out.clear()
-        else:
-            self._left_out.discard(position)
-            self._left_out.update(p for p in range(self._reached + 1, position) if p not in parsed.mute)
-        self._reached = max(self._reached, position)
-
     def show(self, *said: Any) -> None:
         """Take a result of the application's."""
         if self._broken or self.recorder.closed:
@@ -288,29 +268,7 @@ class _State:
         if parsed is not None and parsed.end is None:
             self._left = (*stopped, self._clock())
         if parsed is None or parsed.end is not None:  # it may have ended this very moment, in another thread
-            self._close_later(*(self._left or (*stopped, self._clock())))
-
-    def _close_later(self, end: str, detail: str, now: int) -> None:
-        """Close, or first wait for somebody who takes up what was left out; after an own stop the rest was not due."""
-        self._wait_no_more()
-        stream = self._stream() if self._stream is not None else None
-        left_out = self._left_out or (self._behind() and (CLIENT_ENDS[end] == "peer" or end == "stopped_at_terminal"))
-        if stream is None or self._broken or self.recorder.closed or not left_out:
-            self._close(end, detail, now)
-            return
-        self._keep()
-        close, clock = self.recorder.close, self._clock
-        self._waiting = waiting = weakref.finalize(stream, close, now, end, detail=detail, extra=self._extra())
-        self.recorder.before_tick = lambda: waiting() if clock() - now >= _WAITS_NS else None
-
-    def _wait_no_more(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            waiting.detach()
-
-    def _behind(self) -> bool:
-        """Whether output came after all that was reported."""
-        return self._link.parsed is not None and self._reached < self._link.parsed.output
+            self._close(*(self._left or stopped))
 
     def _record_failure(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
         """Of an event that was reported before only a failure is news."""
@@ -341,28 +299,25 @@ class _State:
     def _on_stream_end(self, end: str) -> None:
         """Close with the stream, unless the application may still be working off what it collected or held back."""
         if self._left is not None and not self._holds:
-            self._close_later(*self._left)
+            self._close(*self._left)
             return
-        if self.recorder.events and self._in_step and not self._behind():
+        parsed = self._link.parsed
+        behind = parsed is not None and self._reached < parsed.output
+        if self.recorder.events and self._in_step and not behind:
             self._over = ("raised", self.raised) if self.raised and CLIENT_ENDS.get(end) == "own" else (end, "")
             if not self._entered:
-                self._close_later(*self._over, self._clock())
+                self._close(*self._over)
 
     def _close(self, end: str, detail: str = "", now: int | None = None) -> None:
-        if not self.recorder.closed:
-            self._keep()
-            self.recorder.close(self._clock() if now is None else now, end, detail=detail, extra=self._extra())
-
-    def _keep(self) -> None:
-        """Digest what was shown."""
+        if self.recorder.closed:
+            return
         try:
             if not self._broken and (key := self._link.witness.key) is not None:
                 self.recorder.kept = self._kept.digested(key)
         except Exception as error:  # the application's answer is an object of its own: only its text is not compared
             faults.fault("client.applied", error)
-
-    def _extra(self) -> dict[str, Any] | None:
-        return {FOREIGN: self._foreign} if self._foreign else None
+        extra = {FOREIGN: self._foreign} if self._foreign else None
+        self.recorder.close(self._clock() if now is None else now, end, detail=detail, extra=extra)
 
     def _fail(self, error: Exception) -> None:
         self._broken = True

@@ -95,8 +95,6 @@ class Parsed:
         self._terminal = False
         self.output = -1
         """Position of the last event with content that was handed on."""
-        self.mute: set[int] = set()
-        """Positions of events without content."""
         self._judged = self._opaque = 0
         self._late = False
         """Whether somebody else has read from the open body before."""
@@ -176,8 +174,6 @@ class Parsed:
         self.link.handed.add(item, position)
         if any(piece.content for piece in reading.pieces):
             self.output = position
-        else:
-            self.mute.add(position)
         self._judged += bool(reading.pieces) and not self._terminal
         self._opaque += is_opaque(reading)
         self._terminal = self._terminal or bool(reading.parts & TERMINAL)
