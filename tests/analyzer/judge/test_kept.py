@@ -101,6 +101,12 @@ def test_another_text_is_no_intact_one_where_the_rows_before_are_lost(shown: tup
     assert (verdict["findings"], verdict["integrity"]) == ([], "intact" if shown == GIVEN else "unproven")
 
 
+def test_what_is_shown_is_not_intact_where_nothing_tells_what_was_given() -> None:
+    """All was applied, and the digest of what came was cut off: what it shows may be something else."""
+    verdict = kept(OTHER, given=())
+    assert (verdict["findings"], verdict["integrity"]) == ([], "unproven")
+
+
 def test_the_same_text() -> None:
     """Nothing is said of an application that kept what it was given."""
     verdict = kept(GIVEN)

@@ -44,7 +44,7 @@ _PARTS: Final = {
 _TAKEN: Final = frozenset(("ok", "applied"))
 _SILENT: Final = "the text that the application kept is not the one that it was given, and it reported no event"
 _UNREAD: Final = "the text that the application kept is not the one that is known to have been given to it"
-_NOT_TOLD: Final = "it shows what it kept, and the end of the record that tells what it was given is lost"
+_NOT_TOLD: Final = "it shows what it kept, and the record that was to tell what it was given does not"
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
@@ -58,10 +58,10 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequen
     `before` are the points on the way to A, the nearest first.
     """
     kept = slots_of(b)
-    if kept and peer and b.closed and not a.closed:
-        return _beside_what_came(named, a, kept, before)
-    if not kept or not (peer and a.closed and b.closed and all_slots(a)):
+    if not (kept and peer and b.closed):
         return named
+    if not (a.closed and all_slots(a)):
+        return _beside_what_came(named, a, kept, before)
     given = slots_of(a)
     kept = _paired(given, kept)
     different = {slot: (given[slot], kept[slot]) for slot in _comparable(given, kept, a) if given[slot] != kept[slot]}
@@ -83,12 +83,13 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequen
 
 
 def _beside_what_came(named: Named, a: Record, kept: _Told, before: Sequence[Record]) -> Named:
-    """The same where the end of A is lost, which told what the application was given."""
+    """The same where A does not tell what the application was given: its end is lost, or what it said of all texts."""
     for record in before:
         given = slots_of(record) if record.closed and all_slots(record) else {}
         if given and given == _paired(given, kept):
             return replace(named, hop=Hop("intact", prefix=a.events), rejected={})
-    return replace(named, hop=Hop("unproven", reason=_NOT_TOLD), rejected={}) if named.hop.status == "faulty" else named
+    known = named.hop.status != "unproven"
+    return replace(named, hop=Hop("unproven", reason=_NOT_TOLD), rejected={}) if known else named
 
 
 def _may_be_several(had: tuple[str, int], has: tuple[str, int], given: _Told, kept: _Told) -> bool:
