@@ -209,3 +209,10 @@ def test_output_that_nobody_reads_may_not_have_been_handed_on(delivers: int, few
     before = record(How("wire", extra=((UNREAD, 2),)), read)
     after = record(How("parsed", delivers=delivers and delivers | SILENT), handed)
     assert judge_handed_on(before, after, peer=True).status == status
+
+
+def test_a_finish_too_many_is_more_than_was_read() -> None:
+    """Of a parser that cuts the same content anew, too: two in the place of one are no other reason to finish."""
+    after = record(How("parsed", slots=ALL, delivers=0), [*CUT_ANEW, CUT_ANEW[-1]])
+    (change,) = judge_handed_on(record(How("wire", slots=ALL), ANSWER), after, peer=True).changes
+    assert (change.kind, change.side, change.exact) == ("extra", "after", False)

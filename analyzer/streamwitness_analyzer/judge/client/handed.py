@@ -222,16 +222,24 @@ def _cut_anew(hop: Hop, a: View, b: View) -> bool:
 def _as_a_whole(hop: Hop, before: Record, after: Record) -> Hop:
     """The fault of a parser that cuts the content anew: that it differs, or how it ends, but never piece by piece."""
     if same_slots(before, after):
-        places = positions_with(before, FINISH)
-        lost = finishes(before) > finishes(after)
-        span = (places[0], places[-1]) if places else (0, before.events - 1)
-        change = Change("gap" if lost else "altered", 1, False, "before", span, span, note=_FINISHES)
-        return faulty([change], Proof("envelope"), prefix=hop.prefix)
+        return faulty([_other_finishes(before, after)], Proof("envelope"), prefix=hop.prefix)
     everywhere = (hop.prefix, max(hop.prefix, before.events - 1))
     kind, note = ("gap", _LESS) if _broke_off(before, after) else ("altered", _DIFFERS)
     spans = [change.span for change in hop.changes if change.side == "before"] or [everywhere]
     span = (min(low for low, _ in spans), max(high for _, high in spans))
     return faulty([Change(kind, 1, False, "before", span, span, note=note)], Proof("by_content"))
+
+
+def _other_finishes(before: Record, after: Record) -> Change:
+    """More finishes than were read, or fewer, or others."""
+    if after.part("finish") > before.part("finish"):
+        places, last = positions_with(after, FINISH), after.events - 1
+        span = (places[0], places[-1]) if places else (0, last)
+        return Change("extra", 1, False, "after", span, (0, last), note=_FINISHES)
+    places = positions_with(before, FINISH)
+    span = (places[0], places[-1]) if places else (0, before.events - 1)
+    fewer = finishes(before) > finishes(after) or before.part("finish") > after.part("finish")
+    return Change("gap" if fewer else "altered", 1, False, "before", span, span, note=_FINISHES)
 
 
 def _broke_off(before: Record, after: Record) -> bool:
