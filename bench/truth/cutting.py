@@ -33,11 +33,36 @@ def cut_off(rng: Random, blocks: Sequence[Block]) -> list[Block]:
     chosen = rng.choice(blocks) if blocks else None
     if chosen is None:
         return []
-    older = rng.random() < 0.5
-    names = (rng.choice(OLDER), sc.BLOCK_HAS) if older else (rng.choice(sorted(chosen.attributes())),)
-    came = [without(b, *names) if of(b) == of(chosen) and not (older and shows(b)) else b for b in blocks]
+    cut = rng.choice((_one_cut_off, _of_an_older_recorder, _as_many_as_are_let))(rng, chosen)
+    came = [cut(block) if of(block) == of(chosen) else block for block in blocks]
     rng.shuffle(came)
     return [block for block in came if block is not None]
+
+
+_Cut = Callable[[Block], Block | None]
+
+
+def _one_cut_off(rng: Random, chosen: Block) -> _Cut:
+    """One of its attributes does not come."""
+    name = rng.choice(sorted(chosen.attributes()))
+    return lambda block: without(block, name)
+
+
+def _of_an_older_recorder(rng: Random, _chosen: Block) -> _Cut:
+    """One that it never wrote, as it wrote no mark."""
+    name = rng.choice(OLDER)
+    return lambda block: block if shows(block) else without(block, name, sc.BLOCK_HAS)
+
+
+def _as_many_as_are_let(rng: Random, chosen: Block) -> _Cut:
+    """A limit on their number lets the first of them pass, or drops the first of them."""
+    some, last = rng.randint(1, len(chosen.attributes())), rng.random() < 0.3
+
+    def cut(block: Block) -> Block | None:
+        names = list(block.attributes())
+        return without(block, *(names[:-some] if last else names[some:]))
+
+    return cut
 
 
 def shows(block: Block) -> bool:

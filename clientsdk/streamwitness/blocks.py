@@ -107,8 +107,13 @@ class Block:
         return _rows.decode(self.rows, self.row_count, only or _rows.COLUMNS) if self.rows is not None else {}
 
     def attributes(self) -> dict[str, Value]:
-        """The block as span attributes, in the names and types of docs/wire.md."""
+        """The block as span attributes, in the names and types of docs/wire.md.
+
+        What they are stands first, and then what no block can be without: a limit that keeps the first ones only, or
+        the last ones only, leaves a block that is refused.
+        """
         out: dict[str, Value] = {
+            sc.BLOCK_HAS: "",
             sc.ID: self.stream,
             sc.EXCHANGE: self.exchange,
             sc.WITNESS: self.witness,

@@ -103,3 +103,13 @@ def test_a_mark_that_says_less_or_more_is_no_fault():
     for told in ("", "x", "-1", "0" * 65, 5):
         with pytest.raises(BlockError, match=r"stream\.block\.has"):
             Block.parse(attributes | {sc.BLOCK_HAS: told})
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first", "the last"])
+@pytest.mark.parametrize("missing", [3, 5, 9, 17, 25])
+def test_a_limit_on_the_number_of_attributes_leaves_no_block_that_denies(missing: int, first: bool) -> None:
+    """Whether it keeps the first of them or the last: what is left is refused, and so lost instead of wrong."""
+    attributes = list(BLOCK.attributes().items())
+    left = attributes[:-missing] if first else attributes[missing:]
+    with pytest.raises(BlockError):
+        Block.parse(dict(left))
