@@ -133,9 +133,9 @@ class _Signals:
 
     def _refused(self, context: SimpleNamespace, error: Any) -> None:
         """With `raise_for_status` an error status is an exception, and no response is ever shown."""
-        request, status = getattr(context, "streamwitness", None), getattr(error, "status", None)
-        if request is not None and isinstance(status, int) and status >= _ERROR:
-            self._on_response(ResponseView(request, status, error.headers.copy() if error.headers else {}))
+        request = getattr(context, "streamwitness", None)
+        if request is not None and _of_a_response(error) and error.status >= _ERROR:
+            self._on_response(ResponseView(request, error.status, error.headers.copy()))
 
     def _attach(self, session: Any, context: SimpleNamespace, response: Any) -> None:
         request = getattr(context, "streamwitness", None)
@@ -156,6 +156,17 @@ class _Signals:
         _observe(response, tap, self._session)
         if self._on_tap is not None:
             self._on_tap(view, tap)
+
+
+def _of_a_response(error: Any) -> bool:
+    """Whether it tells the status of a response that was read.
+
+    What aiohttp cannot parse it raises by the same class, with a status (400) that nobody sent and from the parser's
+    own error; an application's error may have any status.
+    """
+    aiohttp = sys.modules["aiohttp"]
+    unparsed = isinstance(error.__cause__, aiohttp.http.HttpProcessingError)
+    return isinstance(error, aiohttp.ClientResponseError) and error.headers is not None and not unparsed
 
 
 def _url(url: Any) -> Url:

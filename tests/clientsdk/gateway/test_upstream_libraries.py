@@ -224,6 +224,20 @@ def test_a_retry_and_a_fallback_are_legs(name: str) -> None:
     assert "stream.unanswered" not in answer.extra
 
 
+@pytest.mark.parametrize("twice", ["Content-Length: 0", "Content-Length: 5"])
+def test_a_response_that_aiohttp_cannot_parse_refuses_nothing(twice: str) -> None:
+    """It raises the error of a status 400 then, which nobody has sent: no leg, and no response has come."""
+
+    def twofold(connection: Any, _request: bytes) -> None:
+        connection.sendall(head("Content-Length: 0", twice))
+
+    with RawServer(twofold) as provider, recording() as sink, gateway("aiohttp", provider.url) as url:
+        ask(url)
+        until(lambda: finals(sink, "egress"))
+    assert finals(sink, "ingress") == []
+    assert sink.closing("egress").extra["stream.unanswered"] == 1
+
+
 @pytest.mark.parametrize("configured", [False, True])
 @libraries
 def test_announcements(name: str, configured: bool) -> None:
