@@ -160,3 +160,13 @@ def test_other_pieces_beside_such_an_end() -> None:
         passes_over_ends((event for at, event in enumerate(events) if at != 8), answer)
 
     assert called(reducer=skips) == ("damaged", [("gap", ["reducer"], 1)])
+
+
+def test_a_call_whose_arguments_were_lost_seems_to_have_had_none() -> None:
+    """The end of its block then says `{}`, which follows from the loss, and which nobody made up."""
+
+    def arguments(_: int, event: Any) -> bool:
+        return event.get("delta", {}).get("type") == "input_json_delta"
+
+    found = called(parser=leaves_out(arguments))
+    assert (found[0], {kind for kind, *_ in found[1]} <= {"gap", "tail"}) == ("damaged", True)

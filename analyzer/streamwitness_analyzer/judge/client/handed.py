@@ -12,7 +12,7 @@ from typing import Final
 
 from streamwitness.semconv import ASKED_AGAIN, FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL, UNREAD
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
-from streamwitness_analyzer.judge.compare.lenient import but_for_odd_bytes
+from streamwitness_analyzer.judge.compare.lenient import but_for_implied, but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, finishes, of_other_choices, several_choices
 from streamwitness_analyzer.judge.testimony.parts import (
@@ -121,7 +121,7 @@ def _one_for_one(hop: Hop, read: View, out: View, *, peer: bool) -> Hop:
 
 
 def _by_event(read: View, out: View, *, peer: bool) -> Hop:
-    return but_for_odd_bytes(judge_views(read, out, peer=peer), read)
+    return but_for_implied(but_for_odd_bytes(judge_views(read, out, peer=peer), read), out)
 
 
 def _perhaps_misread(handing: Handing) -> Hop | None:

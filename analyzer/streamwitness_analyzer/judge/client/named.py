@@ -18,7 +18,7 @@ from streamwitness.semconv import EARLIER_RECORD, MISSING, PART, PARTS, RESULT, 
 from streamwitness_analyzer.judge.compare.change import Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.edits import runs
 from streamwitness_analyzer.judge.compare.lenient import implied
-from streamwitness_analyzer.judge.testimony.parts import CONTENT, all_slots, parts_of
+from streamwitness_analyzer.judge.testimony.parts import CONTENT, all_slots, parts_of, slots_of
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
@@ -219,8 +219,8 @@ def _joined(mask: int) -> list[str]:
 
 def _choices(records: Sequence[Record]) -> int | None:
     """How many choices the answer has: rows do not tell them apart, and an application may want one only."""
-    closing = next((record.closing for record in records if record.closed), None)
-    return None if closing is None else len({slot.partition("/")[0] for slot in closing.slot_digests})
+    told = next((record for record in records if record.closed and all_slots(record)), None)
+    return None if told is None else len({slot.partition("/")[0] for slot in slots_of(told)})
 
 
 def as_handed(a: Record, b: Record, peer: bool) -> bool:

@@ -16,7 +16,7 @@ from streamwitness.semconv import MALFORMED, OTHER, PART, TOOL_ARGS
 from streamwitness_analyzer.judge.testimony.parts import parts_of
 from streamwitness_analyzer.judge.testimony.view import View
 
-from .change import LOSSES, Change, Hop
+from .change import LOSSES, SURPLUS, Change, Hop
 
 _ODD_BYTES: Final = "bytes that are no text stand in what came, which not every reader takes"
 _IMPLIED: Final = "that a call has no arguments is implied by the end of its block, which not every reader hands on"
@@ -55,6 +55,22 @@ def but_for_odd_bytes(hop: Hop, before: View) -> Hop:
     if unsure or not left or any(change.kind not in _PLAIN for change in left):
         return Hop("unproven", prefix=hop.prefix, reason=_ODD_BYTES if malformed else _IMPLIED)
     return replace(hop, changes=tuple(left))
+
+
+def but_for_implied(hop: Hop, after: View) -> Hop:
+    """The hop without what came more and only implies what it says.
+
+    A call of which all arguments were lost seems to have had none: that is the loss, and nobody made it up.
+    """
+    added = [change for change in hop.changes if change.side == "after" and change.kind in SURPLUS]
+    if not (added and after.record.part("other") and after.record.part("tool_args")):
+        return hop
+    masks = parts_of(after.record)
+    rows = zip(after.positions, after.values, strict=True)
+    ends = {value for at, value in rows if at is not None and value is not None and implied(masks.get(at, 0))}
+    made = [change for change in added if change.values and all(value in ends for value, _ in change.values)]
+    left = tuple(change for change in hop.changes if change not in made)
+    return replace(hop, changes=left) if left else Hop("unproven", prefix=hop.prefix, reason=_IMPLIED)
 
 
 def implied(mask: int) -> bool:
