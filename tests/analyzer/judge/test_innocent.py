@@ -239,6 +239,17 @@ def test_a_reducer_is_held_to_one_choice_that_is_told_before_it() -> None:
     assert findings(verdict) == [("gap_or_late", ["reducer"], "certain")]
 
 
+@pytest.mark.parametrize("wire", [(), ("0/text/0 00000000 30", "1/text/0 11111111 30")])
+def test_where_no_list_of_slots_came_there_may_be_several_choices(wire: tuple[str, ...]) -> None:
+    """That of `parsed` was cut off: it says nothing of choices, and an application may want one of them only."""
+    handed = handed_on(ANSWER)
+    parsed = How("parsed", slots=(), delivers=DELIVERED_BY_SDK)
+    kept = [event for at, event in enumerate(used(handed)) if at % 2]
+    blocks = path(None, ANSWER, ANSWER, handed, kept, wire=How("wire", slots=wire), parsed=parsed)
+    egress = [replace(b, slot_digests=()) if b.point == "egress" else b for b in blocks]
+    assert findings(judge(egress, settled=True)) == []
+
+
 def test_an_event_of_two_kinds_does_not_show_that_both_are_taken_up() -> None:
     """Text and reasoning in one event: to apply it may be to apply its text only."""
     both = replace(ANSWER[5], parts=TEXT | REASONING)
