@@ -18,8 +18,8 @@ from .findings import Finding
 from .notes import unread
 
 _CONTRADICTION: Final = (
-    "What one point had is missing or another at the next one, and there again behind it: one of these records is"
-    " wrong, and nobody is accused."
+    "An event that is in its place at one point is missing or another at the next, and in its place again behind that."
+    " No fault can do that: one of these records is wrong, and nobody is accused."
 )
 
 
