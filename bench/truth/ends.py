@@ -42,6 +42,10 @@ class Journey:
     refused: tuple[int, ...] = ()
     """Statuses of upstreams that refused before one answered (where one did), and behind that."""
     refused_behind: tuple[int, ...] = ()
+    beside: list[Event] | None = None
+    """What another attempt answered, which was read to its end and of which nothing was passed on."""
+    raised: str = ""
+    """The class of the error that ended gateway in, and gateway out as well."""
     announced: tuple[Point, ...] = (*_GATEWAY, *_CLIENT)
     """Points that are said to come; those that `seen` does not have never do."""
     stopped: frozenset[Component] = frozenset()
@@ -94,10 +98,13 @@ class Journey:
     def _gateway(self, process: Process) -> None:
         legs = [self._refused(process, number, status) for number, status in enumerate(self.refused)]
         if "ingress" in self.seen:
-            legs.append(self._body(process, "ingress", leg=len(legs), extra=self.told).recorder.id)
+            legs.append(self._body(process, "ingress", leg=len(legs), extra=self.told, detail=self.raised).recorder.id)
+        if self.beside is not None:
+            frames = pieces(self.rng, framed(self.provider, self.beside))
+            legs.append(process.body("ingress", self.provider, frames, "eof", leg=len(legs)).recorder.id)
         legs += [self._refused(process, len(legs) + i, status) for i, status in enumerate(self.refused_behind)]
         if "egress" in self.seen:
-            self._body(process, "egress", legs=tuple(legs))
+            self._body(process, "egress", legs=tuple(legs), detail=self.raised)
 
     def _refused(self, process: Process, number: int, status: int) -> str:
         """An upstream that gave an error status in place of an answer."""
@@ -181,6 +188,19 @@ def _source_errs_and_all_read_on(one: Journey) -> None:
     one.by("upstream_error", "source", "completed")
 
 
+def _one_of_two_errs(one: Journey) -> None:
+    """Of two attempts that begin alike the one that sends an error is passed on, the whole one is not."""
+    at = one.midst()
+    sent = [*one.answer[:at], *one.error]
+    one.at("ingress", sent)
+    one.beside = one.answer
+    one.at("egress", sent)
+    one.at("wire", sent)
+    one.used("raised")
+    one.did("source", "cut", *range(at, len(one.answer)))
+    one.by("upstream_error", "source")
+
+
 def _gateway_errs_and_goes_on(one: Journey) -> None:
     """The error event in the midst is the gateway's."""
     at = one.midst()
@@ -257,6 +277,20 @@ def _source_is_too_slow(one: Journey) -> None:
     one.used(came)
     one.did("source", "cut", *range(at, len(one.answer)))
     one.by("upstream_timeout", "source")
+
+
+def _breaks_behind_the_finish(one: Journey) -> None:
+    """The upstream's connection breaks behind the finish; a gateway that gathers first lets that error pass."""
+    told = len(one.answer) if one.provider == "gemini" else len(one.answer) - 1  # others tell an end behind the finish
+    one.raised = one.rng.choice(("ReadError", "RemoteProtocolError"))
+    one.at("ingress", one.answer[:told], "reset" if one.raised == "ReadError" else "protocol_error")
+    one.at("egress", (), "raised")
+    one.at("wire", (), "protocol_error")
+    one.used("protocol_error")
+    one.stopped = frozenset(("gateway",))
+    one.did("source", "cut", *range(told, len(one.answer)))
+    one.by("upstream_truncated", "source")
+    one.notes = _UNPROVABLE
 
 
 def _gateway_is_stopped(one: Journey) -> None:
@@ -354,7 +388,7 @@ _MAKERS: Final = (
     _source_errs_and_goes_on, _gateway_errs_and_goes_on, _proxy_puts_an_error_in, _rejected,
     _source_errs_and_all_read_on, _proxy_errs_instead, _proxy_errs_and_hangs_up, _upstream_alone, _goes, _vanishes,
     _is_never_heard, _fails_to_read, _leaves_before_the_first, _source_is_too_slow, _gateway_is_stopped, _parser_raises,
-    _application_raises,
+    _application_raises, _one_of_two_errs, _breaks_behind_the_finish,
 )  # fmt: skip
 
 

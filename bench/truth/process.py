@@ -54,11 +54,11 @@ class Process:
     def body(
         self, point: Point, provider: str, pieces: Iterable[Timed], end: str, *, leg: int | None = None,
         legs: tuple[str, ...] = (), stamp: Stamp = "none", extra: dict[str, Any] | None = None, closes: bool = True,
-        path: str = "",
+        path: str = "", detail: str = "",
     ) -> BodyObserver:  # fmt: skip
         """Observe a body, from the process's beginning on. `closes` False: it dies, and nobody says how it ended.
 
-        `path`: that of the request, where it is not the provider's own.
+        `path`: that of the request, where it is not the provider's own. `detail`: the class of the error that ended it.
         """
         self._at(0)
         observer = self.witness.body(
@@ -68,7 +68,7 @@ class Process:
         for piece, paces in pieces:
             observer.feed(piece, self._at(paces))
         if closes:
-            observer.close(end, legs=legs, extra=extra)
+            observer.close(end, detail, legs=legs, extra=extra)
         return observer
 
     def parsed(self, observer: BodyObserver, objects: Sequence[Any], end: str, delivers: int = ALL_PARTS) -> None:

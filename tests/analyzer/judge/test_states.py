@@ -350,3 +350,30 @@ def test_a_client_whose_readers_have_not_told_their_end_has_not_been_given_the_w
     held = [block for block in whole if block.point not in ("wire", "parsed")]
     told = judge(held, settled=settled)["ending"]
     assert (told["class"], told["by"]) == ("completed", None)
+
+
+def test_a_whole_attempt_ended_nothing_where_the_one_that_was_passed_on_may_have_failed() -> None:
+    """Two attempts begin alike; the end of the one that sent an error, or of the answer, is not held."""
+    erred = [*ANSWER[:6], BROKE]
+    legs = tuple(recorder_id("ingress", leg) for leg in (0, 1))
+    egress = How("egress", legs=legs, complete=False)
+    blocks = path(erred, erred, erred, egress=egress, ingress=How("ingress", leg=0, complete=False), wire=EARLY)
+    blocks += How("ingress", leg=1, complete=True).blocks(ANSWER)
+    assert ended(blocks)[:2] == ("upstream_error", "source")
+    for point in ("ingress", "egress"):
+        held = [b for b in blocks if not (b.point == point and b.leg in (0, None))]
+        assert ended(held)[:2] == ("upstream_error", None)
+
+
+@pytest.mark.parametrize(("error", "ending", "by"), [("ReadError", "upstream_truncated", "source"),
+                                                     ("KeyError", "gateway_error", "gateway")])  # fmt: skip
+def test_a_gateway_that_raises_what_broke_its_upstream_behind_the_finish(error: str, ending: str, by: str) -> None:
+    """It gathers the answer before it sends any of it, and the connection breaks though all was told."""
+    ends = {
+        "ingress": How("ingress", leg=0, end="reset"),
+        "egress": How("egress", legs=(LEG,), end="raised", complete=False),
+        "wire": How("wire", end="protocol_error", complete=False),
+    }
+    details = {"ingress": "ReadError", "egress": error}
+    blocks = [replace(b, end_detail=details.get(b.point, "")) for b in path(ANSWER[:-1], [], [], **ends)]
+    assert ended(blocks)[:2] == (ending, by)

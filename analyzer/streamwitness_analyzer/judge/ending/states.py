@@ -29,6 +29,8 @@ _FEW: Final = 2
 """Events that two answers may well begin with alike."""
 _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
+_FAILED: Final = frozenset(("error", "eof", "unfinished", "misframed", "raised"))
+"""Ends of a gateway's answer for which what it read may be the reason."""
 _OF_THE_BODY: Final = (*_BROKEN, "eof", "timeout", "unknown")
 """Ends of a body, which a parser that reads it passes on by raising; `unknown`: so did the library, by some error."""
 _PASSED_ON: Final = (*_BROKEN, "timeout")
@@ -76,12 +78,15 @@ def ingress_state(path: Path) -> str:
     egress = egress_state(path)
     own = _upstream(leg)
     state = "error" if own != "rejected" and stopped_at_an_error(path, leg, egress) else own
+    state = "broken" if state == "complete" and _raised_its_break(path, leg) else state
     if leg.refused:
         return state if _came_to_nothing(path, egress) else nobody
     complete, fed = state == "complete", _is_fed_by(hop, egress)
     made_up, let_go = hop is not None and hop.status == "faulty", state == "stopped" and fed  # which it may finish
     lines: tuple[tuple[bool, str], ...] = (
         (not complete and _another_answered(path), nobody),
+        (complete and _another_may_have_failed(path, leg, egress), nobody),
+        (complete and egress == "raised" and _may_have_broken(path, leg), nobody),
         (not complete and not leg.total("judged") and _said_something(path), nobody),  # which is not of this one
         (egress == "misframed" and _every_upstream_seen(path), state),  # none of what it is made of came in so
         # it may be a side call's, and clears nobody
@@ -143,6 +148,34 @@ def _another_answered(path: Path) -> bool:
     if egress is None or egress.closing is None:
         return "egress" in path.exchange.expected
     return not {leg.recorder for leg in path.exchange.at("ingress") if leg.closing} >= _listed(path)
+
+
+def _another_may_have_failed(path: Path, leg: Record, egress: str) -> bool:
+    """Whether an answer that failed may be made of another attempt than this one, which is whole."""
+    others = [other for other in path.exchange.at("ingress") if other is not leg]
+    if egress == "none":
+        return bool(others) and not _whole(path, path.record("wire"), path.record("parsed"))
+    unknown = any(not (other.complete or other.refused or View(other, "semantic").digests) for other in others)
+    return egress in _FAILED and (unknown or _another_answered(path))
+
+
+def _raised_its_break(path: Path, leg: Record) -> bool:
+    """Whether a gateway that raised let pass what broke its upstream behind the finish: an error of the same class."""
+    broke, raised = _breaks(path, leg)
+    return broke == raised != "" and _every_upstream_seen(path)
+
+
+def _may_have_broken(path: Path, leg: Record) -> bool:
+    """The same where not both of them tell that class."""
+    return leg.end in _BROKEN and "" in _breaks(path, leg)
+
+
+def _breaks(path: Path, leg: Record) -> tuple[str, str]:
+    """The classes of the errors that broke this upstream, and that its gateway raised; "": none, or not known."""
+    sent = path.record("egress")
+    raised = sent.closing if sent is not None and sent.end == "raised" else None
+    broke = leg.closing if leg.end in _BROKEN else None
+    return broke.end_detail if broke is not None else "", raised.end_detail if raised is not None else ""
 
 
 def _listed(path: Path) -> frozenset[str]:
