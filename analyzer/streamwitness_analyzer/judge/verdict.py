@@ -28,7 +28,7 @@ from .telling.numbering import numbered_alike
 from .telling.sentences import said, vouched, why
 from .testimony.records import Exchange, Record, Testimony, dropped
 
-JUDGE_VERSION: Final = 5
+JUDGE_VERSION: Final = 6
 _PROVEN: Final = frozenset(("certain", "narrowed"))
 _SERVICE: Final = "service.name"
 
