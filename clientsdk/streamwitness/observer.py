@@ -9,7 +9,7 @@ from typing import Any, Final
 from . import faults
 from . import semconv as sc
 from .events import Frame, Piece, Reading
-from .framing import FRAMINGS, Framer, framing_of
+from .framing import FRAMINGS, Framer, SSEFramer, framing_of
 from .framing.suspicion import is_whole
 from .ledger import Event, Said
 from .providers import Profile, detect, profile
@@ -294,6 +294,13 @@ class BodyObserver:
         parts = reader.read(rest.name, rest.data).parts
         return None if parts & sc.MALFORMED else parts
 
+    @property
+    def out_of_turn(self) -> int:
+        """Events so far that came again, or late, by numbers that the body itself carries."""
+        numbers = self.profile.numbers if self.profile is not None else None
+        by_id = self._framer.out_of_turn if isinstance(self._framer, SSEFramer) else 0
+        return max(by_id, numbers.again + numbers.late if numbers is not None else 0)
+
     def _known(self) -> dict[str, Any]:
         """What framing and profile know: ours, and in the field's own words (`gen_ai.*`)."""
         profile = self.profile
@@ -301,6 +308,7 @@ class BodyObserver:
             sc.FRAMING: self._framing,
             sc.MISFRAMED: self._framer.wrong or None,
             sc.PENDING_PARTS: self._pending_parts(),
+            sc.OUT_OF_TURN: self.out_of_turn or None,
         }
         if profile is None:
             return {key: value for key, value in framed.items() if value is not None}

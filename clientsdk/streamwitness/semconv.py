@@ -258,6 +258,8 @@ UPSTREAM_FAULTS: Final = "stream.upstream.faults"
 """What the stream proves against itself: `kind count first last` each, positions included; `3+`: at least 3."""
 UPSTREAM_NOISE: Final = "stream.upstream.noise"
 """Malformed events that are no broken pieces of the format, but other words in the place of an event; absent: none."""
+OUT_OF_TURN: Final = "stream.out_of_turn"
+"""Of who reads a body: events that came again, or late, by the numbers that the body itself carries; absent: none."""
 UPSTREAM_EXCHANGE: Final = "stream.upstream.exchange"
 """Ingress: the exchange of the instrumented gateway that was read here (one hop further in)."""
 FIRST_NUMBER: Final = "stream.first"
@@ -335,7 +337,7 @@ MARKED: Final = (
     END, PENDING_BYTES, PENDING_PARTS, FIRST_EVENT_MS, READ_WAIT_MS, READ_WAIT_AFTER, HOLD_MS, HOLD_AFTER,
     PROGRESS_GAP_MS, PROGRESS_GAP_AFTER, HOLD_TOTAL_MS, LAST_WAIT_MS, GATHERED, CLOCK_STEP_MS, OBSERVER_FAULT,
     DROPPED_BLOCKS, PROVIDER_NAME, RESPONSE_ID, FINISH_REASONS_ATTRIBUTE, STATUS_CODE, ERROR_TYPE, USAGE_OUTPUT,
-    EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED, SHARED_RECORD, ASKED_AGAIN,
+    EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED, SHARED_RECORD, ASKED_AGAIN, OUT_OF_TURN,
 )  # fmt: skip
 """Attributes whose absence says something (none, 0, not so), by the bits of `stream.block.has`. Only ever appended to.
 

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from streamwitness.semconv import COMPONENT_BEFORE, PART, POINTS, Component, Point
 
 from .client.handed import cut_anew, judge_handed_on
-from .compare.change import SURPLUS, Change, Hop
+from .compare.change import MENDED, SURPLUS, Change, Hop
 from .compare.places import judge_views
 from .testimony.parts import misframed, withholds
 from .testimony.records import Record
@@ -167,6 +167,8 @@ def around_unproven(steps: Sequence[Step]) -> tuple[list[Step], list[Fault]]:
             out[i : i + 2] = [_bridged(one), _bridged(two)]
         if around.changes and two.hop.status == "intact" and cut_anew(two.before, two.after, peer=two.peer):
             continue  # the other pieces are the parser's, which loses nothing by them
+        if around.changes and two.hop.reason in MENDED:
+            continue  # as is what it may have put right, of which the point between tells
         cleared = frozenset(c for step in (one, two) if step.hop.status == "intact" for c in step.components)
         faults += [_fault(one.before, two.after, change, cleared) for change in around.changes]
         if around.changes:

@@ -22,6 +22,7 @@ from streamwitness.semconv import (
     ERROR,
     FINISH_REASONS_ATTRIBUTE,
     MISSING,
+    OUT_OF_TURN,
     READ_OUT,
     RESULT,
     SHARED_NUMBERS,
@@ -286,6 +287,7 @@ class Parsed:
         )
         known = {
             READ_OUT: read_out,
+            OUT_OF_TURN: tap.observer.out_of_turn if tap is not None else 0,
             SHARED_NUMBERS: self._reader.shared_numbers,
             UNREAD: self._reader.unread,
             FINISH_REASONS_ATTRIBUTE: self._reader.finish_reasons,

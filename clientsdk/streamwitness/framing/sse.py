@@ -23,6 +23,7 @@ from streamwitness.events import Frame
 from streamwitness.semconv import MAX_FRAME_BYTES
 
 from .bom import BOM, after_bom
+from .ids import Ids
 from .suspicion import LINE, Suspicion
 
 _FIELDS: Final = frozenset((b"data", b"event", b"id", b"retry"))
@@ -48,11 +49,13 @@ class SSEFramer:
         "_dropped",
         "_has_data",
         "_id",
+        "_ids",
         "_lf_size",
         "_limit",
         "_line",
         "_name",
         "_odd_at",
+        "_own_id",
         "_size",
         "_start",
         "_suspicion",
@@ -77,6 +80,7 @@ class SSEFramer:
         self._cr = False  # the last byte was a CR that ended a line: an LF that comes now belongs to it
         self._lf_size = 0  # what such an LF adds to the open event's size
         self._id = b""
+        self._ids: Ids | None = None  # there are none in most bodies
         self._begin()
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Frame]:
@@ -134,8 +138,14 @@ class SSEFramer:
         """What the body turned out to be where it is no event stream: one of semconv.MISFRAMINGS, or ""."""
         return self._suspicion.wrong
 
+    @property
+    def out_of_turn(self) -> int:
+        """Events that came again, or behind a later one, by the ids that the body's own events carry."""
+        return 0 if self._ids is None else self._ids.out_of_turn
+
     def _begin(self) -> None:
         """Nothing of the next event has been seen."""
+        self._own_id = False
         self._name = b""
         self._data: list[bytes] = []
         self._has_data = False
@@ -253,7 +263,7 @@ class SSEFramer:
         elif field == b"event":
             self._name = value
         elif field == b"id" and b"\0" not in value:
-            self._id = value
+            self._id, self._own_id = value, True
         self._unless_known(text, frames)
 
     def _unless_known(self, text: bytes, frames: list[Frame]) -> None:
@@ -287,6 +297,9 @@ class SSEFramer:
             self._id = self.last_id
         self.last_id = self._id
         if self._has_data:
+            if self._own_id and self._id:
+                self._ids = self._ids or Ids()
+                self._ids.note(self._id)
             name, data = (b"", b"") if oversize else (self._name, b"\n".join(self._data))
             frames.append(_new(Frame, (name, data, size, "oversize" if oversize else "", self.last_id)))
         self._begin()

@@ -13,6 +13,7 @@ from typing import Final
 from streamwitness.semconv import ASKED_AGAIN, FINISH, FINISH_REASONS_ATTRIBUTE, SHARED_NUMBERS, TERMINAL, UNREAD
 from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.lenient import but_for_implied, but_for_odd_bytes
+from streamwitness_analyzer.judge.compare.mended import unless_mended
 from streamwitness_analyzer.judge.compare.places import judge_views
 from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, finishes, of_other_choices, several_choices
 from streamwitness_analyzer.judge.testimony.parts import (
@@ -85,7 +86,7 @@ class Handing:
 
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser → what it handed on."""
-    hop = _judged(before, after, peer=peer)
+    hop = unless_mended(_judged(before, after, peer=peer), before, after)
     return _with_unread(hop, before, after) if peer and hop.status == "intact" and says_more(before) else hop
 
 

@@ -57,13 +57,17 @@ class Reason(StrEnum):
     FILTERS = "the gateway says that it leaves events out on purpose, and the rest is not proven to be what it read"
     REWRITES = "the gateway says that it changes content on purpose, and what it meant to change nobody knows"
     ANOTHERS = "the answer is not made of this upstream response, as far as digests show"
+    PUT_RIGHT = "what came again or too late by its own number may have been put right"
+    FILLED_IN = "its whole text has more than its pieces, and what was missing may have been filled in"
     MISREAD = MISREAD
 
 
 OWN_ENDS: Final = frozenset((Reason.LEFT_OUT, Reason.OWN_WORD))
 """The gateway ended it by itself: the answer is made of this leg all the same."""
-ITS_LEG: Final = OWN_ENDS | {Reason.FILTERS, Reason.REWRITES}
-"""It is, too, where the gateway says that it edits."""
+MENDED: Final = frozenset((Reason.PUT_RIGHT, Reason.FILLED_IN))
+"""What differs may be what somebody did well: another one had done it wrong."""
+ITS_LEG: Final = OWN_ENDS | MENDED | {Reason.FILTERS, Reason.REWRITES}
+"""It is, too, where the gateway says that it edits, or put right what was wrong with it."""
 LEFT_OPEN: Final = OWN_ENDS | {Reason.IN_PASSING}
 """What became of the rest is a fact, and only whether it was due is not known."""
 

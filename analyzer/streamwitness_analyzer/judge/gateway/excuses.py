@@ -12,6 +12,7 @@ from typing import Final
 
 from streamwitness.semconv import PROVIDER_NAME, RESPONSE_ID, UNKNOWN_PROVIDER
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop, Reason
+from streamwitness_analyzer.judge.compare.mended import unless_mended
 from streamwitness_analyzer.judge.testimony.parts import all_slots, not_understood, stopped_within_an_event, unread
 from streamwitness_analyzer.judge.testimony.records import Record
 
@@ -193,7 +194,12 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def judge_leg(crossing: Crossing) -> Made:
-    """What a gateway made of the upstream response that feeds its answer."""
+    """What a gateway made of the upstream response that feeds its answer, but for what it may have put right."""
+    made = _by_the_rules(crossing)
+    return replace(made, hop=unless_mended(made.hop, crossing.leg, crossing.egress))
+
+
+def _by_the_rules(crossing: Crossing) -> Made:
     for rule in RULES:
         if (made := rule(crossing)) is not None:
             return with_its_finish(made, crossing)
