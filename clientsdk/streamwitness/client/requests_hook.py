@@ -13,6 +13,7 @@ body reads through ours; last, because digest authentication puts a second respo
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -210,16 +211,22 @@ class _Body:
     def __init__(self, raw: Any, base: type, tap: Tap) -> None:
         self.base, self.tap = base, tap
         self.reading = False
-        """Whether a method of urllib3 is at work: then a `close` is its own."""
+        """Whether a method of urllib3 is at work: then a `close` in the same thread is its own."""
+        self._reader = 0
         self.exhausted = False
         """Whether all was read, though nobody has asked for more yet."""
         self._dropped = weakref.finalize(raw, self._drop)
 
     def asked(self, decoded: bool) -> None:
-        self.reading = True
+        self.reading, self._reader = True, threading.get_ident()
         safely("client.body", self.tap.asked)
         if decoded:
             self.tap.decoded()
+
+    def stopped(self) -> None:
+        """Somebody closes it: under a reader in another thread, whatever that one's waiting ends in is this stop."""
+        if self.reading and self._reader != threading.get_ident():
+            self.tap.own_stop = "cancelled"
 
     def failed(self, error: BaseException) -> None:
         self.reading = False
@@ -278,6 +285,7 @@ class _Reading:
     def close(self) -> Any:
         """Called by the application, by `Response.close`, and by urllib3 itself when reading has failed."""
         body = self._streamwitness
+        body.stopped()
         try:
             return body.base.close(self)  # type: ignore[attr-defined]
         finally:

@@ -31,6 +31,7 @@ from tests.clientsdk.client.raw_server import (
     stream,
     wait_for_client,
 )
+from tests.clientsdk.gateway.serving import until
 
 PATH = "/v1/chat/completions"
 
@@ -225,18 +226,24 @@ def test_the_error_is_the_same_where_requests_wraps_it(session: requests.Session
     assert sink.closing("wire").end == "reset"
 
 
-def test_a_reader_that_another_thread_wakes_was_stopped_by_its_application(
-    session: requests.Session, sink: MemorySink
+@pytest.mark.parametrize("stop", ["shutdown", "close"])
+def test_a_reader_that_another_thread_stops_was_stopped_by_its_application(
+    stop: str, session: requests.Session, sink: MemorySink
 ) -> None:
-    """`shutdown` looks to the reader like a connection that broke, and is no doing of the connection's."""
+    """To the reader it looks like a connection that broke, or it waits until its time is up: neither is the cause."""
+
+    def read(pieces: Iterator[bytes]) -> None:
+        with contextlib.suppress(requests.RequestException, ValueError, AttributeError):
+            list(pieces)
+
     with RawServer(stream([event("a")], end=False, then=wait_for_client)) as server:
-        response = session.post(server.url + PATH, stream=True)
+        response = session.post(server.url + PATH, stream=True, timeout=1)
         pieces = response.iter_content(None)
         next(pieces)
-        stop = threading.Timer(0, response.raw.shutdown)
-        stop.start()
-        with contextlib.suppress(requests.RequestException):
-            list(pieces)
-        stop.join()
+        reading = threading.Thread(target=read, args=(pieces,))
+        reading.start()
+        until(lambda: response.raw._streamwitness.reading)
+        (response.raw.shutdown if stop == "shutdown" else response.close)()
+        reading.join()
         response.close()
     assert sink.closing("wire").end == "cancelled"
