@@ -57,12 +57,30 @@ def test_a_refusal_that_the_gateway_told_its_client_ended_the_answer() -> None:
     told = verdict([(refusal(), [])], FAILED)
     assert (ended(told), told["integrity"], told["findings"]) == (("upstream_rejected", "source"), "intact", [])
     assert "status 429" in told["why"]["seen"]
-    assert [note for note in told["notes"] if note["kind"] == "refused"] == [
+    assert told["notes"] == []
+
+
+def test_several_refusals_are_told_by_their_number() -> None:
+    """The evidence tells of one only."""
+    told = verdict([(refusal(), []), (refusal(1, 503), [])], FAILED)
+    assert ended(told) == ("upstream_rejected", "source")
+    assert told["notes"] == [
         {
             "kind": "refused",
-            "count": 1,
-            "sentence": "1 upstream attempt came to nothing: the upstream refused, by status 429.",
+            "count": 2,
+            "sentence": "2 upstream attempts came to nothing: the upstream refused, by status 429, 503.",
         }
+    ]
+
+
+def test_a_refusal_of_which_the_client_was_told_nothing_is_noted() -> None:
+    """It got a stream that ended as if nothing were; nothing is there to compare what it got with."""
+    ids = (recorder_id("ingress", 0, "a"),)
+    untold = verdict([(refusal(), [])], [], egress=How("egress", legs=ids, complete=False))
+    assert ended(untold) == ("upstream_rejected", "source")
+    assert [note["kind"] for note in untold["notes"]] == ["refusal_untold"]
+    assert untold["why"]["unknown"] == [
+        "loss inside the provider or gateway (gateway in was refused: there is nothing to compare gateway out with)"
     ]
 
 

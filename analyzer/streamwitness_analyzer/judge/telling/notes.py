@@ -16,7 +16,8 @@ from streamwitness.semconv import (
     UPSTREAM_NOISE,
 )
 from streamwitness_analyzer.judge.ending import stalls
-from streamwitness_analyzer.judge.ending.states import finish
+from streamwitness_analyzer.judge.ending.endings import ending_of
+from streamwitness_analyzer.judge.ending.states import client_state, egress_state, finish, ingress_state
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.refused import is_refusal
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -25,6 +26,8 @@ from . import words
 
 _COUNTED: Final = {"superseded": "upstream attempt", "refused": "upstream attempt", "unanswered": "request"}
 """Notes that count no events → what they count."""
+_WITHOUT_AN_ERROR: Final = frozenset(("complete", "eof", "unfinished"))
+"""Ends of a gateway's answer that tell its client of no error."""
 _SHORT: Final = frozenset(("length", "content_filter"))
 
 
@@ -46,7 +49,7 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
     superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
     if superseded:
         notes.append(_note("superseded", len(superseded)))
-    notes += [*_refused(every), *_unanswered(every)]
+    notes += [*_refused(every, main), *_unanswered(every)]
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
     finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
@@ -54,12 +57,22 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
     return [*notes, *_edited(every)]
 
 
-def _refused(every: Sequence[Path]) -> list[dict[str, Any]]:
-    """Upstreams that gave an error status in place of an answer."""
+def _refused(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:
+    """Upstreams that gave an error status in place of an answer; a single one that ended it is told as that."""
     legs = {leg.recorder: leg for path in every for leg in path.exchange.at("ingress")}
     found = [leg.told(STATUS_CODE) for leg in legs.values() if leg.refused]
+    ended = bool(legs) and main is not None and _ended_by_a_refusal(main)
     statuses = dict.fromkeys(map(str, found))
-    return [_note("refused", len(found), ", ".join(statuses))] if found else []
+    notes = [_note("refused", len(found), ", ".join(statuses))] if len(found) > ended else []
+    untold = ended and main is not None and egress_state(main) in _WITHOUT_AN_ERROR
+    return [*notes, _note("refusal_untold", 1)] if untold else notes
+
+
+def _ended_by_a_refusal(main: Path) -> bool:
+    upstream = ingress_state(main)
+    if upstream != "rejected":
+        return False
+    return ending_of(upstream, egress_state(main), client_state(main, settled=True)).ending == "upstream_rejected"
 
 
 def _unanswered(every: Sequence[Path]) -> list[dict[str, Any]]:

@@ -196,10 +196,18 @@ def _unseen(main: Path | None, blamed: set[Component], asked: bool) -> list[str]
     behind = [c for c in COMPONENTS[POINTS.index(last) :] if c not in blamed]
     unseen = [_inside(before)] if before else []
     if len(before) > 1:
-        unseen[0] += f" (nothing is recorded before {words.label(first)})"
+        unseen[0] += f" ({_why_unseen(main, first)})"
     if behind:
         unseen.append(f"{_inside(behind)} (nothing is recorded behind {words.label(last)})")
     return unseen
+
+
+def _why_unseen(main: Path | None, first: Point) -> str:
+    """Why nobody can tell what became of an answer before the first point that has any of it."""
+    legs = main.exchange.at("ingress") if main is not None and first == "egress" else []
+    if legs and all(leg.refused for leg in legs):
+        return f"{words.label('ingress')} was refused: there is nothing to compare {words.label(first)} with"
+    return f"nothing is recorded before {words.label(first)}"
 
 
 def _inside(components: Sequence[Component]) -> str:

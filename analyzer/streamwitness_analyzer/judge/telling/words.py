@@ -198,6 +198,7 @@ NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost {it}.",
     "superseded": "{count} broke or was given up, and another answered in its place; that accuses nobody.",
     "refused": "{count} came to nothing: the upstream refused, by status {detail}.",
+    "refusal_untold": "The gateway answered with a stream all the same, and told its client nothing of the refusal.",
     "unanswered": "{count} that the gateway made upstream got no response: unreachable, too slow, or still under way.",
     "ignored": "{count} left out on purpose by the application.",
     "rejected": "{count} refused by the application's reducer; that answers to what came before it.",
