@@ -37,6 +37,8 @@ class _Desk:
     shows: bool = False
     shared: bool = False
     """Whether several report to one record."""
+    title: bool = False
+    """Whether the text shown is not all that it was given."""
     reports: Sequence[Event] = ()
     later: Sequence[Event] = ()
     """What a second recorder has, that begins behind the closed first one."""
@@ -64,7 +66,7 @@ class _Desk:
             end = "eof" if self.read is None else "cancelled"
             hows[point] = replace(usual(point), slots=_slots(came), end=end)
         extra = ((SHARED_RECORD, True),) if self.shared else ()
-        slots = _slots(came) if self.shows else ()
+        slots = _slots(came[: len(came) // 2 if self.title else None]) if self.shows else ()
         hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots, extra=extra)
         blocks = path(start, start, came, handed_on(came), self.reports, cuts=self._cuts, **hows)
         if self.later:
@@ -156,6 +158,16 @@ def _two_at_once(desk: _Desk) -> None:
     desk.notes = frozenset(("unprovable",))
 
 
+def _two_of_which_one_shows(desk: _Desk) -> None:
+    """A page reports what it likes of the whole answer, and another shows the title that it makes of it, or its part.
+
+    Whether the page has all of it then nobody knows, unless all is reported once.
+    """
+    desk.shared = desk.shows = desk.title = True
+    desk.reports = [row for row in desk.handed if not row.content or desk.rng.random() < 0.6]
+    desk.notes = frozenset(("unprovable",))
+
+
 def _shows_again(desk: _Desk) -> None:
     """All was taken up; a second record is of what was drawn anew, in any order, some of it not at all."""
     desk.reports = desk.handed
@@ -165,6 +177,7 @@ def _shows_again(desk: _Desk) -> None:
 
 _WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
     _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _two_at_once, _shows_again,
+    _two_of_which_one_shows,
     _leaves_thoughts_for_later, _waits_in_vain, _in_parts,
 )  # fmt: skip
 

@@ -33,6 +33,7 @@ from streamwitness.semconv import (
     CLIENT_ENDS,
     EARLIER_RECORD,
     FOREIGN,
+    MAX_SLOTS,
     MISSING,
     OTHER,
     PART,
@@ -42,7 +43,7 @@ from streamwitness.semconv import (
 )
 
 from . import derived, ends, links
-from .kept import Kept, Kind
+from .kept import Kept, Kind, digested
 from .reader import UNREADABLE, Reader
 
 RESULTS: Final = frozenset(
@@ -84,15 +85,13 @@ class Applied:
     @contextmanager
     def event(self, chunk: Any, *, of: int | None = None) -> Iterator[None]:
         """The block applies `chunk`: recorded as `applied` when it ends, as `raised` when it raises."""
-        note = self._state.begin(chunk, of) if self._state is not None else None
+        note = self._begin(chunk, of)
         try:
             yield
         except Exception as error:  # not what interrupts from outside (a cancelled task, Ctrl-C): that blames nobody
-            if note is not None:
-                note("raised", None, type(error).__name__)
+            note("raised", None, type(error).__name__)
             raise
-        if note is not None:
-            note("applied", None, "")
+        note("applied", None, "")
 
     def report(
         self, chunk: Any, result: str = "applied", *, parts: Iterable[str] | None = None, of: int | None = None
@@ -104,19 +103,19 @@ class Applied:
         if result not in RESULTS:
             raise ValueError(f"unknown result {result!r}; known: {', '.join(sorted(RESULTS))}")
         mask = None if parts is None else mask_of(parts)
-        if self._state is not None:
-            self._state.begin(chunk, of)(result, mask, "reducer")
+        self._begin(chunk, of)(result, mask, "reducer")
 
     def result(self, result: Any, choice: int = 0, *, kind: Kind = "text", ordinal: int = 0, name: str = "") -> None:
         """Show what the application has of the answer now, so that it can be compared with what it was given.
 
         `result` is a text (of a tool call the arguments' JSON text as it came, with the call's `name`), or an
         `Answer` of streamwitness.reducers with all its slots. `choice`, `kind` and `ordinal` say which of the answer's
-        texts it is; the newest of each counts. Show it before the record closes: within the `with` block, or while the
-        stream is read. An own stop compares nothing. Anything else than a text is ignored.
+        texts it is; the newest of each counts, and of several who report of one stream the longest of theirs. Show it
+        before the record closes: within the `with` block, or while the stream is read. An own stop compares nothing.
+        Anything else than a text is ignored.
         """
-        if self._state is not None:
-            self._state.show(result, choice, kind, ordinal, name)
+        if self._state is not None and self._hold is not None:
+            self._state.show(self._hold, result, choice, kind, ordinal, name)
 
     def close(self) -> None:
         """The application is done with the stream. Idempotent."""
@@ -134,6 +133,11 @@ class Applied:
             self._state.raised = type(error).__name__
         self.close()
 
+    def _begin(self, chunk: Any, of: int | None) -> _Note:
+        if self._state is None or self._hold is None:
+            return _nothing
+        return self._state.begin(self._hold, chunk, of)
+
 
 class _Hold:
     """One `Applied` that reports to a record."""
@@ -141,6 +145,10 @@ class _Hold:
     def __init__(self) -> None:
         self.entered = False
         """Whether a `with` block stands around it, so that the record may wait for what is shown behind the stream."""
+        self.reached = -1
+        """Highest position that it reported."""
+        self.kept: Kept | None = None
+        """What it shows; None: nothing so far."""
 
 
 def _sharing(link: links.Link, made: derived.Derived | None) -> tuple[_State, _Hold]:
@@ -167,7 +175,8 @@ class _State:
         """How and when the last of them was done with it, while the stream goes on."""
         self._over: tuple[str, str] | None = None
         """How it ended with the stream, while the block goes on."""
-        self._kept = Kept()
+        self._shown: list[Kept] = []
+        """What those show who show anything, the newest last."""
         self._foreign = 0
         """Events of another stream that were built into this one."""
         self._link, self._clock = link, clock
@@ -197,18 +206,20 @@ class _State:
         return not self.recorder.closed
 
     def leave(self, hold: _Hold) -> None:
-        """One of them is done with it: the last, or the last whose block waited for more, ends the record."""
+        """One of them is done with it: the last, or the last that had more to say, ends the record."""
         self._holds.discard(hold)
-        if self._over is not None and not self._entered:
+        if self._over is not None and not self._waits:
             self._close(*self._over)
         elif not self._holds:
             self._stop()
 
     @property
-    def _entered(self) -> bool:
-        return any(hold.entered for hold in tuple(self._holds))
+    def _waits(self) -> bool:
+        """Whether one of them goes on behind the stream: in its block, or with what it has not come to yet."""
+        output = self._link.parsed.output if self._link.parsed is not None else -1
+        return any(hold.entered or hold.reached < output for hold in tuple(self._holds))
 
-    def begin(self, chunk: Any, of: int | None) -> _Note:
+    def begin(self, hold: _Hold, chunk: Any, of: int | None) -> _Note:
         """Look at `chunk` before the application may change it; the result is reported by calling what is returned."""
         if self._broken or self.recorder.closed:
             return _nothing
@@ -224,7 +235,9 @@ class _State:
                 return self._record_foreign
             self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
-            self._reached = max(self._reached, position)
+            if position != MISSING:
+                hold.reached = max(hold.reached, position)
+                self._reached = max(self._reached, position)
         except Exception as error:
             self._fail(error)
             return _nothing
@@ -247,12 +260,16 @@ class _State:
         before = parsed.recorder if parsed is not None else tap.observer.recorder if tap is not None else None
         return of if before is None or 0 <= of < before.events else MISSING
 
-    def show(self, *said: Any) -> None:
+    def show(self, hold: _Hold, *said: Any) -> None:
         """Take a result of the application's."""
         if self._broken or self.recorder.closed:
             return
         try:
-            self._kept.take(*said)
+            if hold.kept is None:
+                hold.kept = Kept()
+                self._shown.append(hold.kept)
+                del self._shown[:-MAX_SLOTS]
+            hold.kept.take(*said)
         except Exception as error:
             self._fail(error)
 
@@ -305,7 +322,7 @@ class _State:
         behind = parsed is not None and self._reached < parsed.output
         if self.recorder.events and self._in_step and not behind:
             self._over = ("raised", self.raised) if self.raised and CLIENT_ENDS.get(end) == "own" else (end, "")
-            if not self._entered:
+            if not self._waits:
                 self._close(*self._over)
 
     def _close(self, end: str, detail: str = "", now: int | None = None) -> None:
@@ -313,7 +330,7 @@ class _State:
             return
         try:
             if not self._broken and (key := self._link.witness.key) is not None:
-                self.recorder.kept = self._kept.digested(key)
+                self.recorder.kept = digested(self._shown, key)
         except Exception as error:  # the application's answer is an object of its own: only its text is not compared
             faults.fault("client.applied", error)
         extra = {FOREIGN: self._foreign} if self._foreign else None

@@ -2,13 +2,14 @@
 
 Slots are those of the events, `choice/kind/ordinal`. What was shown last of a slot counts; it is digested when the
 record closes, with the stream's key and as the points before digest what they saw, and goes nowhere else. A tool call's
-slot holds its name and then its arguments, so both are needed.
+slot holds its name and then its arguments, so both are needed. Of several who report of one stream each may show a
+title, a preview or its part: the longest text is the likeliest to be all of it, and another one proves nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 from streamwitness import faults
@@ -44,22 +45,13 @@ class Kept:
         slot = f"{choice}/{kind}/{ordinal}"
         more = slot not in self._texts and len(self._texts) >= MAX_SLOTS
         if more or not (isinstance(result, (str, bytes)) and isinstance(name, str) and _SLOT.match(slot)):
-            self._refuse()
+            self.refuse()
             return
         self._texts[slot] = _bytes(name) + result if isinstance(result, bytes) else f"{name}{result}"
 
-    def digested(self, key: bytes) -> Contents | None:
-        """All of it under the stream's key; None where nothing was shown."""
-        texts = dict(self._of_answers()) | self._texts
-        contents = Contents(key)
-        primary_first = sorted(texts.items(), key=lambda item: item[0] != _PRIMARY)
-        for slot, text in primary_first:
-            content = text if isinstance(text, bytes) else _bytes(text)
-            if len(content) <= _MOST_BYTES:
-                contents.add(slot, content)
-            else:
-                self._refuse()
-        return contents if texts else None
+    def texts(self) -> dict[str, str | bytes]:
+        """Slot → the newest text of it."""
+        return dict(self._of_answers()) | self._texts
 
     def _of_answers(self) -> Iterator[tuple[str, str]]:
         for answer in self._answers:
@@ -68,9 +60,26 @@ class Kept:
                 if isinstance(slot, str) and isinstance(text, str) and _SLOT.match(slot):
                     yield slot, (answer.tool(slot) + text if "/tool/" in slot else text)
 
-    def _refuse(self) -> None:
+    def refuse(self) -> None:
+        """Count a result that is not compared."""
         self.refused += 1
         faults.limited("client.applied", _STRANGE, self.refused)
+
+
+def digested(shown: Sequence[Kept], key: bytes) -> Contents | None:
+    """What was shown, under the stream's key, of several the longest text of each slot; None: nothing was."""
+    texts: dict[str, bytes] = {}
+    for kept in tuple(shown):
+        for slot, text in kept.texts().items():
+            content = text if isinstance(text, bytes) else _bytes(text)
+            if len(content) > _MOST_BYTES:
+                kept.refuse()
+            elif len(content) >= len(texts.get(slot, b"")):
+                texts[slot] = content
+    contents = Contents(key)
+    for slot in sorted(texts, key=lambda slot: slot != _PRIMARY):
+        contents.add(slot, texts[slot])
+    return contents if texts else None
 
 
 def _bytes(text: str) -> bytes:

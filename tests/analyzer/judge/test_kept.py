@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.truth.build import Event, How, answer, handed_on, path, summary, used
-from streamwitness.semconv import MISSING, REASONING, TEXT, TOOL_ARGS, TOOL_START
+from streamwitness.semconv import MISSING, REASONING, SHARED_RECORD, TEXT, TOOL_ARGS, TOOL_START
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 21))
@@ -27,6 +27,7 @@ def kept(
     parsed: Sequence[Event] = PARSED,
     end: str = "eof",
     lost: Sequence[int] = (),
+    shared: bool = False,
 ) -> dict[str, Any]:
     """The verdict where the parser handed on `given`, and the application says that it has `shown`."""
     sent = [*parsed, ANSWER[-1]]
@@ -34,7 +35,9 @@ def kept(
         sent, sent, sent, parsed,
         parsed=How("parsed", delivers=ANSWER[-1].parts ^ 0x7FFF, slots=tuple(given)),
     )  # fmt: skip
-    made = How("applied", end=end, of="parsed", slots=tuple(shown)).blocks(applied, (5, 10) if lost else ())
+    extra = ((SHARED_RECORD, True),) if shared else ()
+    how = How("applied", end=end, of="parsed", slots=tuple(shown), extra=extra)
+    made = how.blocks(applied, (5, 10) if lost else ())
     return judge([*before, *(block for block in made if block.index not in lost)], settled=True)
 
 
@@ -105,6 +108,30 @@ def test_what_is_shown_is_not_intact_where_nothing_tells_what_was_given() -> Non
     """All was applied, and the digest of what came was cut off: what it shows may be something else."""
     verdict = kept(OTHER, given=())
     assert (verdict["findings"], verdict["integrity"]) == ([], "unproven")
+
+
+@pytest.mark.parametrize(
+    ("applied", "integrity"),
+    [
+        (APPLIED, "intact"),
+        ([event for event in APPLIED if event.of % 3], "unproven"),
+        ([replace(event, result="raised") if event.of == 5 else event for event in APPLIED], "damaged"),
+    ],
+    ids=["all", "some", "raised"],
+)
+def test_another_text_of_one_of_several_proves_nothing(applied: list[Event], integrity: str) -> None:
+    """It may be a title, or one's part, and who shows a text need not report; what is reported as lost still is."""
+    verdict = kept(OTHER, applied, shared=True)
+    assert (verdict["integrity"], [f["kind"] for f in verdict["findings"]]) == (
+        integrity,
+        ["gap"] if integrity == "damaged" else [],
+    )
+
+
+def test_the_same_text_of_one_of_several() -> None:
+    """It is all that was given, however it was reported."""
+    verdict = kept(GIVEN, [event for event in APPLIED if event.of % 3], shared=True)
+    assert (verdict["findings"], verdict["integrity"]) == ([], "intact")
 
 
 def test_the_same_text() -> None:

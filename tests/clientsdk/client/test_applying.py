@@ -375,6 +375,38 @@ def test_who_comes_behind_a_closed_record_says_so_in_every_block(sink: MemorySin
     assert (EARLIER_RECORD in first.extra, second.extra[EARLIER_RECORD]) == (False, True)
 
 
+def test_of_several_who_show_a_text_the_longest_counts(sink: MemorySink) -> None:
+    """A title that is shown behind the page's whole text is not the answer; nor is what its maker showed before."""
+    chunks, text = watched(), ""
+    with applied(chunks) as title:
+        with applied(chunks) as page:
+            for chunk in chunks:
+                page.report(chunk)
+                text += chunk["choices"][0]["delta"].get("content") or ""
+                title.result(text)
+            page.result(text)
+        title.result(text[:3] + "…")
+    assert sink.closing("applied").slot_digests == sink.closing("parsed").slot_digests != ()
+
+
+def test_the_record_waits_for_each_who_is_behind(sink: MemorySink) -> None:
+    """One raises at an event that the other takes up after the stream."""
+    chunks = watched()
+    log, page = applied(chunks), applied(chunks)
+    held = []
+    for at, chunk in enumerate(chunks):
+        held.append(chunk)
+        with suppress(KeyError), log.event(chunk):
+            if at == 4:
+                raise KeyError
+    for chunk in held:
+        page.report(chunk)
+    assert sink.at("applied") == []
+    page.close()
+    block = sink.closing("applied")
+    assert (list(block.columns()["of"]), block.end) == ([*range(9), *range(9)], "eof")
+
+
 def test_threads_that_begin_at_once_share_a_record(sink: MemorySink) -> None:
     """Each takes an event in its turn; whoever is first makes the record."""
     chunks = watched()

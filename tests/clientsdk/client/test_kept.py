@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamwitness.client.kept import Kept
+from streamwitness.client.kept import Kept, digested
 from streamwitness.digests import Contents
 from streamwitness.events import Piece
 from streamwitness.reducers import Answer
@@ -24,7 +24,7 @@ def shown(result: Any, choice: Any = 0, kind: Any = "text", ordinal: Any = 0, na
 
 def slots(kept: Kept) -> tuple[str, ...]:
     """The digests, as the closing block has them."""
-    contents = kept.digested(KEY)
+    contents = digested([kept], KEY)
     return contents.slots() if contents is not None else ()
 
 
@@ -80,7 +80,7 @@ def test_the_newest_text_counts() -> None:
 def test_what_is_no_text_of_a_slot_is_ignored_and_counted(said: tuple[Any, ...]) -> None:
     """Never raised: it is the application that would suffer."""
     kept = shown(*said)
-    assert (kept.refused, kept.digested(KEY)) == (1, None)
+    assert (kept.refused, digested([kept], KEY)) == (1, None)
 
 
 def test_texts_are_bounded() -> None:

@@ -6,7 +6,8 @@ is another text, of which the reports tell why, or else that nothing but the app
 every event that carries output, once, in order and whole, and kept something else. A text whose events were left out on
 purpose, refused, or not reported proves nothing, and neither does one that the application stopped reading. Where the
 digests of what it was given are lost, those of what reached the client, or left the gateway, may be equal; if they are
-not, reports prove nothing, for a result that is equal would clear it whatever they say.
+not, reports prove nothing, for a result that is equal would clear it whatever they say. Where several report of one
+stream, a text that differs may be the title that one of them makes of it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from streamwitness_analyzer.judge.testimony.parts import (
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
-from .named import CONTENT_MASK, Named, carrying, read
+from .named import CONTENT_MASK, Named, carrying, read, shared
 
 PRIMARY: Final = "0/text/0"
 _KINDS: Final = {"text": "text", "reasoning": "reasoning", "refusal": "refusal", "tool": "call"}
@@ -48,6 +49,7 @@ _NOT_TOLD: Final = "it shows what it kept, and the record that was to tell what 
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
+_OF_ONE: Final = "several report to one record, and what one of them shows is not all that it was given"
 _PUT_TOGETHER: Final = "the answer has several texts of which it shows one, and that may be another of them, or several"
 _Told = dict[str, tuple[str, int]]
 
@@ -67,6 +69,8 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequen
     different = {slot: (given[slot], kept[slot]) for slot in _comparable(given, kept, a) if given[slot] != kept[slot]}
     if not different:
         return replace(named, hop=Hop("intact", prefix=a.events), rejected={}) if given == kept else named
+    if shared(b):
+        return _as_told(named)
     if not b.events:
         return replace(named, hop=Hop("unproven", reason=_SILENT))
     if named.hop.status == "faulty":
@@ -90,6 +94,18 @@ def _beside_what_came(named: Named, a: Record, kept: _Told, before: Sequence[Rec
             return replace(named, hop=Hop("intact", prefix=a.events), rejected={})
     known = named.hop.status != "unproven"
     return replace(named, hop=Hop("unproven", reason=_NOT_TOLD), rejected={}) if known else named
+
+
+def _as_told(named: Named) -> Named:
+    """What is left where one of several shows a text: it may be a title, or its part, and another has shown nothing.
+
+    What somebody reports as lost, it is; what only nobody reports, one that shows its result need not report.
+    """
+    if named.hop.status != "faulty":
+        return named
+    changes = tuple(change for change in named.hop.changes if change.results)
+    hop = replace(named.hop, changes=changes) if changes else Hop("unproven", reason=_OF_ONE, unread=named.hop.unread)
+    return replace(named, hop=hop)
 
 
 def _may_be_several(had: tuple[str, int], has: tuple[str, int], given: _Told, kept: _Told) -> bool:

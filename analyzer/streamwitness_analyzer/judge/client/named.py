@@ -109,12 +109,12 @@ def compare_named(a: Record, b: Record, *, peer: bool, before: Sequence[Record] 
     content = _taken_up(said, a, b)
     left_out = any(peer or position <= naming.reach for position in said.keys() - content.keys())
     told = _told(naming, b, peer)
-    if _shared(b):  # what one of them lost, another may have taken up
+    if shared(b):  # what one of them lost, another may have taken up
         told = {p: last for p, last in told.items() if len(naming.results[p]) == 1 or last not in LOSING}
     if a.closed and naming.reach >= a.events:
         return _reported(Hop("unproven", reason=_NOT_OF_A), naming, told)
     choices, kinds = _choices((a, *before)), kinds_of(a, b)
-    in_one_hand = not _shared(b)
+    in_one_hand = not shared(b)
     held_to = []
     if choices is None or choices < _SEVERAL:
         held_to = [*_absent(a, content, naming, b, peer, kinds), *_displaced(naming, kinds)]
@@ -141,7 +141,7 @@ def _behind_another(b: Record) -> bool:
     return b.told(EARLIER_RECORD) is not None
 
 
-def _shared(b: Record) -> bool:
+def shared(b: Record) -> bool:
     """Whether several report to it, so that how often and in which order it names events proves nothing."""
     return b.told(SHARED_RECORD) is not None
 
