@@ -8,7 +8,7 @@ them (`stream.first`), or by the sums of everything, and never accuse anybody: w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from streamwitness.semconv import UPSTREAM_EXCHANGE
@@ -20,7 +20,7 @@ from .ending.endings import Row
 from .ending.states import egress_state, ingress_state
 from .path import Path
 from .testimony.records import Record
-from .testimony.view import Run, View, same_run
+from .testimony.view import View, run_sum, same_run
 
 Recovery = Literal["recovered", "lost", "unknown"]
 _ELSEWHERE: Final = "behind this gateway: at another one, or at the provider"
@@ -44,38 +44,55 @@ def later(path: Path, every: Sequence[Path]) -> list[Path]:
 def recovery(fault: Fault, path: Path, every: Sequence[Path]) -> Recovery:
     """Whether the end of an exchange that the transport lost came by later ones, event for event.
 
-    A loss of which lost rows hide the place may be that end.
+    A loss of which lost rows hide the place may be that end, and one between points of which the nearer ones are not
+    held may be the transport's: only what is known not to have come again is lost.
     """
     following = later(path, every)
-    on_the_way = (fault.seen.point, fault.missing.point) == ("egress", "wire")
-    if fault.change.kind not in LOSSES or not on_the_way or not following:
+    if fault.change.kind not in LOSSES or "transport" not in fault.suspects or not following:
         return "lost"
     if fault.change.kind != "tail":
         return "lost" if fault.change.placed else "unknown"
     first = fault.seen.first_number
-    if first is None or not fault.seen.closed:
+    if first is None or not fault.seen.closed or (fault.seen.point, fault.missing.point) != ("egress", "wire"):
         return "unknown"
     told = [_brought(fault.seen, first, other) for other in following]
-    wanted = (
-        first + fault.seen.events - fault.change.count
-    )  # of the ways to lose as many, the one that a rest makes good
-    for begins, ends in (run for run in told if run is not None):
-        wanted = max(wanted, ends) if begins <= wanted else wanted
-    return "recovered" if wanted >= first + fault.seen.events else "unknown" if None in told else "lost"
+    end = first + fault.seen.events
+    wanted = end - fault.change.count  # of the ways to lose as many, the one that a rest makes good
+    for rest in told:
+        wanted = max(wanted, rest.end) if rest.begins <= wanted else wanted
+    if wanted < end:
+        return "lost" if all(rest.no_more for rest in told) else "unknown"
+    return "recovered" if fault.change.exact else "unknown"
 
 
-def _brought(seen: Record, first: int, other: Path) -> Run | None:
-    """The numbers of the events, known to be the same, that this exchange brought; None where that is not known."""
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What a later exchange brought again: the numbers known to be of the same events, and whether it was no more."""
+
+    begins: int = 0
+    end: int = 0
+    no_more: bool = False
+
+
+def _brought(seen: Record, first: int, other: Path) -> _Rest:
+    """Of the events that one exchange sent, those that another one brought; what is not known is not nothing."""
     egress = other.record("egress")
     step = next((s for s in other.steps if s.before is egress and s.after.point == "wire"), None)
-    begins = egress.first_number if egress is not None and egress.closed else None
-    if egress is None or step is None or begins is None or step.hop.status == "unproven":
-        return None
-    skipped = begins - first
-    length = min(step.hop.prefix, egress.events, seen.events - skipped)
-    if skipped < 0 or length <= 0 or not same_run(View(seen, "payload"), skipped, View(egress, "payload"), 0, length):
-        return begins, begins
-    return begins, begins + length
+    number = egress.first_number if egress is not None and egress.closed else None
+    if egress is None or step is None or number is None or step.hop.status == "unproven":
+        return _Rest()
+    begins = max(first, number)
+    came = step.hop.prefix if step.hop.status == "faulty" else egress.events
+    length = min(number + came, first + seen.events) - begins
+    known = step.hop.status == "intact" or all(change.placed for change in step.hop.changes)
+    if length <= 0:
+        return _Rest(begins, begins, known)
+    here, there = View(seen, "payload"), View(egress, "payload")
+    at, behind = begins - first, begins - number
+    if run_sum(here, at, length) is None or run_sum(there, behind, length) is None:
+        return _Rest()
+    same = same_run(here, at, there, behind, length)
+    return _Rest(begins, begins + length if same else begins, known or not same)
 
 
 # --------------------------------------------------------------------------- what is not proven between exchanges

@@ -1,7 +1,7 @@
 """Does a verdict on fewer records claim what the one on all of them does not? That asks for no label.
 
 Lost records make a verdict weaker at most: whoever is accused was a suspect with everything there, nothing is called
-intact or cleared that was damaged, and an ending has the maker that it had, or none.
+intact or cleared that was damaged, nor damaged what was not, and an ending has the maker that it had, or none.
 """
 
 from __future__ import annotations
@@ -24,21 +24,27 @@ _WAITED: Final = ("client_timeout", "client")
 
 def stronger(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
     """What a verdict on fewer records claims and that on all of them does not, a sentence each."""
-    yield from _accused(weak, whole)
+    heard = _exchanges(weak) >= {block.exchange for block in trial.blocks}
+    yield from _accused(weak, whole, heard=heard)
     if not _nothing_left_of_somebody(trial, weak):
         yield from _cleared(trial, weak, whole)
-    if _exchanges(weak) >= {block.exchange for block in trial.blocks}:
+    if heard:
         yield from _ended(trial, weak, whole)
 
 
-def _accused(weak: _Verdict, whole: _Verdict) -> Iterator[str]:
-    """A certain suspect is one of the whole verdict's, too, and among several there is one of them."""
+def _accused(weak: _Verdict, whole: _Verdict, *, heard: bool) -> Iterator[str]:
+    """A certain suspect is one of the whole verdict's, too, and among several there is one of them.
+
+    What the network lost of one exchange may have come again by another. The finding may stand where the stream is
+    unproven, or where of that other exchange no record is left (not `heard`), so that nobody knows that there was one.
+    """
     named = _suspects(whole)
     for finding in weak["findings"]:
         suspects, certain = set(finding["suspects"]), finding["confidence"] == "certain"
         if not suspects or (suspects <= named if certain else suspects & named):
             continue
-        if finding["kind"] in _COULD_COME_AGAIN and "transport" in suspects and _came_again(whole):
+        on_the_way = finding["kind"] in _COULD_COME_AGAIN and "transport" in suspects
+        if on_the_way and _came_again(whole) and (weak["integrity"] == "unproven" or not heard):
             continue
         who, then = ", ".join(sorted(suspects)), ", ".join(sorted(named)) or "nobody"
         yield f"{finding['confidence']}: {finding['kind']} by {who}; with all records: {then}"
@@ -60,11 +66,13 @@ def _came_again(whole: _Verdict) -> bool:
 
 
 def _cleared(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
-    """Nothing is called intact that is not, and nobody cleared who is proven to have done damage."""
+    """Nothing is called intact or damaged that is not, and nobody cleared who is proven to have done damage."""
     if _BY_NUMBERS in trial.notes:
         return
     if weak["integrity"] == "intact" != whole["integrity"]:
         yield f"intact; with all records: {whole['integrity']}"
+    if weak["integrity"] == "damaged" != whole["integrity"]:
+        yield f"damaged; with all records: {whole['integrity']}"
     damage = [f for f in whole["findings"] if f["confidence"] == "certain" and f["kind"] not in HARMLESS]
     guilty = {component for finding in damage for component in finding["suspects"]}
     if false := guilty & set(weak["why"]["cleared"]):

@@ -44,6 +44,12 @@ def notes(verdict: dict[str, Any]) -> dict[str, int]:
 
 
 LOST = ("tail", ["transport"], SENT - RECEIVED)
+LOST_RECORDS = [
+    (attempt, point, what)
+    for attempt in (0, 1)
+    for point in ("egress", "wire", "parsed", "applied")
+    for what in ("rows", "all")
+]
 
 
 @pytest.mark.parametrize("first", range(RECEIVED + 1))
@@ -64,6 +70,36 @@ def test_what_was_lost_may_come_again_in_pieces(again: int, found: list[Any]) ->
     stream.play(Play(sent[again:], proper(), sent[again:], attempt=2, first=again, stamp="id"))
     verdict = stream.verdict()
     assert (verdict["ending"]["class"], said(verdict)[2]) == ("completed", found)
+
+
+@pytest.mark.parametrize("lost", LOST_RECORDS)
+def test_what_may_have_come_again_is_not_called_lost(lost: tuple[int, str, str]) -> None:
+    """Of one point of one exchange the rows are gone, or all of it: what came is not known, so nothing is damaged."""
+    attempt, point, what = lost
+    stream = Stream()
+    sent = stream.numbered(ANSWER)
+    begun = Play(sent[:4], proper(), sent[:6], ANSWER, sent_end="disconnected", received_end="reset", stamp="id")
+    ended = Play(sent[4:], proper(), sent[4:], attempt=1, first=4, stamp="id")
+    stream.play(begun).play(ended)
+    of_it = [block for block in stream.sink.blocks if (block.attempt, block.point) == (attempt, point)]
+    assert of_it
+    left = [block for block in stream.sink.blocks if block not in of_it]
+    if what == "rows":
+        left += [replace(block, rows=None) for block in of_it]
+    verdict = judge(left, settled=True)
+    assert verdict["integrity"] != "damaged"
+
+
+def test_a_client_that_came_back_twice_may_be_given_more_the_second_time() -> None:
+    """The third exchange begins before the second one did, and brings what that one lost."""
+    sent, stream = Stream().numbered(ANSWER), Stream()
+    broke: dict[str, Any] = {"received_end": "reset", "stamp": "id"}
+    stream.play(Play(sent[:4], proper(), sent[:6], ANSWER, sent_end="disconnected", **broke))
+    stream.play(Play(sent[4:6], proper(), sent[4:], attempt=1, first=4, **broke))
+    stream.play(Play(sent[2:], proper(), sent[2:], attempt=2, first=2, stamp="id"))
+    verdict = stream.verdict()
+    assert said(verdict)[2] == []
+    assert verdict["integrity"] != "damaged"
 
 
 def test_what_was_skipped_stays_lost() -> None:
