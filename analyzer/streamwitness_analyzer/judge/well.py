@@ -20,28 +20,40 @@ from streamwitness.blocks import Block
 from .attribute import Step
 from .client.named import Named, as_handed
 from .compare.change import Hop
+from .compare.numbered import numbers_of
 from .gateway.crossing import all_due
 from .gateway.upstream import Upstream
 from .path import Path
-from .testimony.parts import ends_with_terminal, withholds
-from .testimony.records import Exchange, Record
+from .testimony.parts import all_slots, ends_with_terminal, may_go_on_behind_terminal, withholds
+from .testimony.records import FIRST_ERROR_STATUS, Exchange, Record
 
 _WAYS: Final = frozenset(sc.POINTS[1:end] for end in range(3, len(sc.POINTS) + 1))
 """The points that may have told of it: from gateway in as far as anybody looked, none left out."""
 _ORDINARY: Final = frozenset(
     (
-        sc.CLIENT, sc.FINISH_REASONS_ATTRIBUTE, sc.FIRST_EVENT_MS, sc.FRAMING, sc.HOLD_AFTER, sc.HOLD_MS,
-        sc.HOLD_TOTAL_MS, sc.LAST_WAIT_MS, sc.PROGRESS_GAP_AFTER, sc.PROGRESS_GAP_MS, sc.PROVIDER_NAME,
-        sc.READ_OUT, sc.READ_WAIT_AFTER, sc.READ_WAIT_MS, sc.REQUEST_MODEL, sc.RESPONSE_ID, sc.RESPONSE_MODEL,
-        sc.TIME_TO_FIRST_CHUNK, sc.USAGE_INPUT, sc.USAGE_OUTPUT,
+        # who read it, from where, of which model: shown, and compared nowhere
+        sc.CLIENT, sc.SERVER_ADDRESS, sc.PROVIDER_NAME, sc.REQUEST_MODEL, sc.RESPONSE_MODEL,
+        # what is read in bytes, or words, that are the same
+        sc.FRAMING, sc.RESPONSE_ID, sc.FINISH_REASONS_ATTRIBUTE, sc.USAGE_INPUT, sc.USAGE_OUTPUT,
+        # the provider's own numbers; whether one is missing is told beside them
+        sc.UPSTREAM_FIRST, sc.UPSTREAM_LAST,
+        # times: asked whether all is well or not (`held_back`), or by the ending
+        sc.FIRST_EVENT_MS, sc.TIME_TO_FIRST_CHUNK, sc.READ_WAIT_MS, sc.READ_WAIT_AFTER, sc.HOLD_MS, sc.HOLD_AFTER,
+        sc.HOLD_TOTAL_MS, sc.LAST_WAIT_MS, sc.PROGRESS_GAP_MS, sc.PROGRESS_GAP_AFTER, sc.GATHERED,
+        # that the parser read on, which is asked where less came out of it
+        sc.READ_OUT,
     )
 )  # fmt: skip
-"""Attributes outside the contract that say nothing of what came, or what is compared here."""
+"""Attributes outside the contract that healthy streams tell, whatever their value."""
+_USUAL: Final[dict[str, Callable[[object], bool]]] = {
+    sc.STATUS_CODE: lambda status: isinstance(status, int) and status < FIRST_ERROR_STATUS,
+    sc.UPSTREAM_HOLES: lambda holes: holes == 0,
+    sc.STAMPED: lambda kind: kind in sc.STAMPS,
+}
+"""Those of which it depends on the value. Any that is in neither table says something, and is judged."""
 _counted: Final = itemgetter("events", "judged", "content")
 _WORDS: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("semantic_s", "semantic_o")
-_EVERY_SUM: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter(
-    "payload_s", "payload_o", "semantic_s", "semantic_o"
-)
+_BYTES: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("payload_s", "payload_o")
 
 
 def sound(exchange: Exchange, earlier: Sequence[Path]) -> Path | None:
@@ -68,19 +80,33 @@ def sound(exchange: Exchange, earlier: Sequence[Path]) -> Path | None:
 
 def _plain(record: Record) -> bool:
     """Whether all of it is here, and it tells of nothing unusual."""
-    odd = record.part("error") or record.total("malformed")
-    return record.every_row and not odd and record.extra.keys() <= _ORDINARY
+    told = record.extra
+    if not record.every_row or record.part("error") or record.total("malformed"):
+        return False
+    return all(key in _USUAL and _USUAL[key](told[key]) for key in told.keys() - _ORDINARY)
 
 
 def _passed_on(leg: Record, egress: Record) -> bool:
-    """Whether the gateway read one response to its end, and sent it to its end as it came."""
+    """Whether the gateway read one response to its end, and sent it to its end as it came, or written otherwise."""
     read, sent = leg.blocks[-1], egress.blocks[-1]
-    return sent.legs == (leg.recorder,) and not read.legs and all_due(leg, egress) and _same_bytes(leg, egress)
+    if sent.legs != (leg.recorder,) or read.legs or not all_due(leg, egress) or not _same_words(leg, egress):
+        return False
+    return _same_bytes(leg, egress) or (all_slots(egress) and not may_go_on_behind_terminal(egress))
+
+
+def _same_words(one: Record, other: Record) -> bool:
+    """Whether both say that as many events came, of the same parts, which said the same."""
+    told = _all_told(one.blocks[-1]) == _all_told(other.blocks[-1])
+    return told and _summed(one, _WORDS) and _summed(other, _WORDS)
+
+
+def _all_told(block: Block) -> tuple[object, ...]:
+    """What a closing block says of all that it saw, but for how it was written."""
+    return (_counted(block.totals), block.total_parts, block.slot_digests, block.semantic_s, block.semantic_o)
 
 
 def _same_bytes(one: Record, other: Record) -> bool:
-    told = _all_told(one.blocks[-1]) == _all_told(other.blocks[-1])
-    return told and _summed(one, _EVERY_SUM) and _summed(other, _EVERY_SUM)
+    return _BYTES(one.blocks[-1]) == _BYTES(other.blocks[-1]) and _summed(one, _BYTES) and _summed(other, _BYTES)
 
 
 def _summed(record: Record, sums: Callable[[Block], tuple[int | None, ...]]) -> bool:
@@ -88,16 +114,17 @@ def _summed(record: Record, sums: Callable[[Block], tuple[int | None, ...]]) -> 
     return None not in chain.from_iterable(map(sums, record.blocks))
 
 
-def _all_told(block: Block) -> tuple[object, ...]:
-    """What a closing block says of all that it saw."""
-    return (
-        _counted(block.totals), block.total_parts, block.slot_digests,
-        block.payload_s, block.payload_o, block.semantic_s, block.semantic_o,
-    )  # fmt: skip
-
-
 def _received(egress: Record, wire: Record) -> Hop | None:
-    return Hop("intact", prefix=wire.events) if _same_bytes(egress, wire) else None
+    same = _same_words(egress, wire) and _same_bytes(egress, wire)
+    return Hop("intact", prefix=wire.events) if same and _in_turn(egress, wire) else None
+
+
+def _in_turn(egress: Record, wire: Record) -> bool:
+    """Whether numbers beside the events tell no other order: of equal ones these tell apart."""
+    if egress.told(sc.STAMPED) != "id":  # there are none, or each is one of its event's bytes
+        return True
+    due = list(range(egress.events))
+    return numbers_of(egress) == due == numbers_of(wire)
 
 
 def _read_to_the_end(reader: Record, leg: Record) -> bool:

@@ -27,8 +27,8 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     first = before.first_number
     if first is None or not before.every_row or not after.every_row:
         return None
-    order = [number - first for number in _numbers(after)]
-    if any(number not in (-1, first + i) for i, number in enumerate(_numbers(before))):
+    order = [number - first for number in numbers_of(after)]
+    if any(number not in (-1, first + i) for i, number in enumerate(numbers_of(before))):
         return None
     if len(order) != after.events or any(not 0 <= place < before.events for place in order):
         return None
@@ -46,7 +46,7 @@ def judge_numbered(before: Record, after: Record, *, peer: bool) -> Hop | None:
     return hop if known else replace(hop, status="unproven", reason=NUMBERS_ALONE)
 
 
-def _numbers(record: Record) -> list[int]:
+def numbers_of(record: Record) -> list[int]:
     """The number of each event; -1 (none that was given) where it has none."""
     found: list[int] = []
     for block in record.blocks:

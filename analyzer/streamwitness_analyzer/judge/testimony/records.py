@@ -33,7 +33,7 @@ T = TypeVar("T")
 _PLACE: Final = {name: place for place, name in enumerate(PARTS)}
 _BIT: Final = {point: 1 << place for place, point in enumerate(POINTS)}
 """Point → its bit in `expected`."""
-_ERROR_STATUS: Final = 400
+FIRST_ERROR_STATUS: Final = 400
 """The first status with which a server says no."""
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
@@ -110,7 +110,7 @@ class Record:
         if self.events or self.point != "ingress":
             return False
         status = self.told(STATUS_CODE)
-        return isinstance(status, int) and status >= _ERROR_STATUS
+        return isinstance(status, int) and status >= FIRST_ERROR_STATUS
 
     def total(self, name: str) -> int:
         """A cumulative counter through the last block held."""
