@@ -1,8 +1,9 @@
 """How many bytes a stream takes: in `stream.rows`, and in Kafka at all five points, beside a span an event.
 
-Counted, not timed. The 60 events come within 1.2 s through the real observers, exporter's encoder and collector; only
-the clock is ours. What each process exports in one request goes through the collector together, and the summaries of
-closing blocks in a later one, as the worker sends them.
+Counted, not timed. The 60 events come within 1.2 s through the real observers, exporter's encoder and collector, with
+what the hooks of an openai client, and of a gateway that asks by httpx, tell of them; only the clock is ours. What each
+process exports in one request goes through the collector together, and the summaries of closing blocks in a later one,
+as the worker sends them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import zstandard
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -21,6 +22,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
 from streamwitness import semconv as sc
 from streamwitness.blocks import Block
+from streamwitness.client.tap import Tap
 from streamwitness.events import Reading
 from streamwitness.export.span import SpanMaker
 from streamwitness.providers import PROFILES, profile
@@ -47,6 +49,11 @@ Sample = tuple[bytes, Reading]
 _PEER = "OTel SDK, span an event"
 _POINTS = ("ingress", "egress", "wire", "parsed", "applied")
 _NOT_PARSED = sc.TERMINAL
+_BODY: Final[dict[str, Any]] = {"path": "/v1/chat/completions", "content_type": "text/event-stream"}
+_RESPONSE: Final = {sc.STATUS_CODE: 200, sc.SERVER_ADDRESS: "llm.example"}
+"""What the hooks of HTTP clients tell of a response in its closing block."""
+_PARSED: Final = {sc.READ_OUT: True, sc.FINISH_REASONS_ATTRIBUTE: ("stop",)}
+"""What the hook of openai's parser tells, where that read to the terminator."""
 
 
 def blocks(count: int = ordinary.STREAM_EVENTS, lost_before: sc.Point | None = None) -> tuple[list[Block], list[Block]]:
@@ -66,39 +73,49 @@ def blocks(count: int = ordinary.STREAM_EVENTS, lost_before: sc.Point | None = N
 def _gateway(witness: Witness, events: Sequence[ordinary.Event], lacking: frozenset[sc.Point]) -> None:
     clock = _Clock(len(events), seed=2)
     witness.clock = clock
-    ingress = witness.body("ingress", path="/v1/chat/completions", content_type="text/event-stream", leg=0)
-    egress = witness.body("egress", path="/v1/chat/completions", content_type="text/event-stream")
-    egress.on_event = lambda _frame, _reading: (0, ingress.recorder.events)
+    ingress = _tap(witness, "ingress", clock, client="httpx", leg=0)
+    egress = witness.body("egress", **_BODY)
+    egress.on_event = lambda _frame, _reading: (0, ingress.observer.events)
     for i, event in enumerate(events):
-        ingress.feed(event.wire)
+        ingress.passed(event.wire)
+        ingress.look()
         if "egress" not in lacking or i != len(events) // 2:
             egress.feed(event.wire)
+        ingress.asked()
         clock.step()
-    ingress.close("eof")
-    egress.close("eof", legs=(ingress.recorder.id,))
+    ingress.finished()
+    egress.close("eof", legs=(ingress.observer.recorder.id,))
 
 
 def _client(witness: Witness, events: Sequence[ordinary.Event], lacking: frozenset[sc.Point]) -> None:
     clock = _Clock(len(events), seed=3)
     witness.clock = clock
-    wire = witness.body("wire", path="/v1/chat/completions", content_type="text/event-stream", client="openai")
+    wire = _tap(witness, "wire", clock, client="openai")
     parsed = witness.recorder("parsed", delivers=sc.ALL_PARTS & ~_NOT_PARSED, client="openai")
     applied = witness.recorder("applied", of="parsed")
     for i, event in enumerate(events):
         gone = lacking if i == len(events) // 2 else frozenset()
         parts, pieces = event.reading
         if "wire" not in gone:
-            wire.feed(event.wire)
+            wire.passed(event.wire)
         if not parts & _NOT_PARSED:
             of = parsed.events
             if "parsed" not in gone:
                 parsed.event(clock(), 0, parts, pieces)
             if "applied" not in gone:
                 applied.event(clock(), 0, parts, pieces, of=of, result=sc.RESULT["applied"])
+            wire.asked()
         clock.step()
-    wire.close("stopped_at_terminal")
-    for recorder in (parsed, applied):
-        recorder.close(clock(), "stopped_at_terminal", complete=True)
+    wire.closed()
+    parsed.close(clock(), "stopped_at_terminal", complete=True, extra=_PARSED)
+    applied.close(clock(), "stopped_at_terminal")
+
+
+def _tap(witness: Witness, point: sc.Point, clock: _Clock, **of: Any) -> Tap:
+    """A body that is read here, with what its hook tells of the response."""
+    tap = Tap(witness.body(point, **_BODY, **of), known=_RESPONSE, clock=clock)
+    tap.asked()
+    return tap
 
 
 class _Clock:

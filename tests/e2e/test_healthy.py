@@ -17,6 +17,7 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
 import streamwitness
+from bench import judging
 from streamwitness.gateway import StreamWitness, upstream
 from streamwitness.runtime import configure
 from streamwitness.testing import MemorySink, recording
@@ -105,3 +106,14 @@ def test_no_rule_is_asked_of_a_healthy_stream(
     monkeypatch.setattr(hops, "sound", lambda exchange, earlier: None)
     assert told == judge(blocks, settled=True)
     assert told["integrity"] == "intact"
+
+
+def test_the_bench_judges_what_hooks_tell() -> None:
+    """What closing blocks of the bench's streams say is what those of real hooks do; times come and go."""
+    closing = {block.point: block for block in judging.healthy(40) if block.final}
+    for block in _record("chat", "observe", _as_it_came).blocks:
+        told = {name for name in block.extra if not name.endswith((".ms", ".after"))}
+        assert told <= closing[block.point].extra.keys()
+        assert (block.end, block.delivers, block.expected) == (
+            closing[block.point].end, closing[block.point].delivers, closing[block.point].expected,
+        )  # fmt: skip

@@ -97,7 +97,7 @@ UNUSUAL: Final = {
     sc.FOREIGN: "events of another stream were built in",
     sc.EARLIER_RECORD: "what is not in this record may be in another",
     sc.SHARED_RECORD: "several report, each in an order of its own",
-    "stream.out_of_turn": "what it shows was put together in another order than it came",
+    "stream.out_of_turn": "events came again, or late, by their own numbers",
     sc.CLOCK_STEP_MS: "the machine slept, or its clock was set",
     sc.ERROR_TYPE: "somebody failed",
 }
