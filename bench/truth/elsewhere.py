@@ -86,8 +86,14 @@ def _loses_pictures(rng: Random) -> Scene:
     """What no profile reads is shown to a person all the same, and does not come out again."""
     one = Scene(rng, _PROVIDER)
     begin, *said = one.say(rng)
-    shown = [_in_json(begin, _showing(f"picture {i} {rng.random()}")) for i in range(rng.randint(1, 3))]
-    one.answer = [begin, *shown, *said]
+    texts = [i for i, event in enumerate(said) if one.has(event, "text")]
+    if texts and rng.random() < 0.5:
+        at = rng.choice(texts)
+        shown = [_in_json(said[at], _showing(f"picture {rng.random()}", alone=False))]
+        one.answer = [begin, *said[:at], *shown, *said[at + 1 :]]
+    else:
+        shown = [_in_json(begin, _showing(f"picture {i} {rng.random()}", alone=True)) for i in range(rng.randint(1, 3))]
+        one.answer = [begin, *shown, *said]
     one.leg(one.answer)
     one.send([begin, *said])
     one.before = (*(f"0/picture:{i}" for i in range(len(shown))), *one.after)
@@ -95,9 +101,14 @@ def _loses_pictures(rng: Random) -> Scene:
     return one
 
 
-def _showing(picture: str) -> Callable[[dict[str, Any]], None]:
+def _showing(picture: str, *, alone: bool) -> Callable[[dict[str, Any]], None]:
+    """In an event of its own, or beside the text of one."""
+
     def change(told: dict[str, Any]) -> None:
-        told["choices"][0]["delta"] = {"images": [{"type": "image_url", "image_url": {"url": picture}}]}
+        delta = told["choices"][0]["delta"]
+        if alone:
+            delta.clear()
+        delta["images"] = [{"type": "image_url", "image_url": {"url": picture}}]
 
     return change
 

@@ -322,7 +322,7 @@ class BodyObserver:
             sc.UPSTREAM_BREAKS: profile.grammar_breaks or None,
             sc.UPSTREAM_FAULTS: profile.contradictions or None,
             sc.UPSTREAM_NOISE: self._noise or None,
-            sc.UNREAD: self._unread or None,
+            sc.UNREAD: self._unread + profile.beside or None,
             sc.SHARED_NUMBERS: profile.shared_numbers or None,
             sc.PROVIDER_NAME: profile.provider,
             sc.RESPONSE_MODEL: profile.model,

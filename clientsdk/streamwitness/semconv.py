@@ -295,9 +295,11 @@ GATHERED: Final = "stream.gathered"
 SHARED_NUMBERS: Final = "stream.calls.shared_numbers"
 """Calls that began under a number that another had before them, by which some would join the two; absent: none."""
 UNREAD: Final = "stream.unread"
-"""Events whose output the profile does not read (sound, images, …), as far as they say nothing else; absent: none."""
+"""Events with output that the profile does not read (sound, images, …); absent: none."""
 ASKED_AGAIN: Final = "stream.asked_again"
 """`parsed`: the iterator had opened another response by itself, whose events it may hand on; absent: it had not."""
+RESUMES: Final = "stream.resumes"
+"""`parsed`, `applied`: the request asked to go on behind an event (`Last-Event-ID`), which its client has had."""
 READ_OUT: Final = "stream.read_out"
 """`parsed`: whether the parser went on reading behind what it handed on, to its end; absent: that is not known."""
 UNANSWERED: Final = "stream.unanswered"
@@ -338,6 +340,7 @@ MARKED: Final = (
     PROGRESS_GAP_MS, PROGRESS_GAP_AFTER, HOLD_TOTAL_MS, LAST_WAIT_MS, GATHERED, CLOCK_STEP_MS, OBSERVER_FAULT,
     DROPPED_BLOCKS, PROVIDER_NAME, RESPONSE_ID, FINISH_REASONS_ATTRIBUTE, STATUS_CODE, ERROR_TYPE, USAGE_OUTPUT,
     EARLIER_RECORD, SHARED_NUMBERS, UNREAD, UNANSWERED, SHARED_RECORD, ASKED_AGAIN, OUT_OF_TURN,
+    RESUMES,
 )  # fmt: skip
 """Attributes whose absence says something (none, 0, not so), by the bits of `stream.block.has`. Only ever appended to.
 

@@ -30,8 +30,12 @@ class Reader:
     def __init__(self, link: Link, name: str | None = None) -> None:
         self._link, self._name = link, name
         self._profile: Profile | None = None
-        self.unread = 0
+        self._unread = 0
+
+    @property
+    def unread(self) -> int:
         """Events of the format, as they came, with output that the profile does not read."""
+        return self._unread + (self._profile.beside if self._profile is not None else 0)
 
     @property
     def complete(self) -> bool | None:
@@ -44,7 +48,7 @@ class Reader:
             self._profile = self._found(item)
         reading = self._profile.read_object(item)
         if not (reading.pieces or reading.parts & ~SILENT):
-            self.unread += object_says_more(self._profile.name, item)
+            self._unread += object_says_more(self._profile.name, item)
         return reading
 
     @property

@@ -72,6 +72,10 @@ class Profile(Protocol):
         """The provider's own fault: whole texts that are not what the deltas before them add up to; 0: none were."""
 
     @property
+    def beside(self) -> int:
+        """Events that hold output of a kind that is not read beside what is; 0: none did."""
+
+    @property
     def grammar_breaks(self) -> int:
         """The provider's own fault: events that its grammar does not allow where they stand; 0 where it has none."""
 

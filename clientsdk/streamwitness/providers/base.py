@@ -46,7 +46,7 @@ class JsonProfile(Generic[S]):
         self.response_id: str | None = None
         self.usage: tuple[int | None, int | None] = (None, None)
         self.sequence: int | None = None
-        self.snapshot_mismatches = self.grammar_breaks = 0
+        self.snapshot_mismatches = self.grammar_breaks = self.beside = 0
         self._at: Callable[[], int] = _nowhere
         self.failed = False
         """Whether an error was among the events."""

@@ -104,6 +104,7 @@ class Gemini(JsonProfile[Chunk]):
         parts, pieces = 0, list[Piece]()
         for place, candidate in enumerate(event.candidates or ()):
             parts |= self._candidate(place, candidate, pieces)
+        self.beside += bool(pieces) and any(map(_shows_more, event.candidates or ()))
         if event.prompt_feedback is not None:
             blocked = event.prompt_feedback.block_reason
             if blocked is not None and blocked.upper() not in NO_BLOCK:
@@ -160,6 +161,14 @@ class _Candidate:
         self.text = f"{index}/text/0"
         self.calls = 0
         self.continues = False
+
+
+def _shows_more(candidate: Candidate) -> bool:
+    """Whether there is output that is not read."""
+    parts = candidate.content.parts if candidate.content is not None else None
+    return any(
+        part.inline_data or part.file_data or part.executable_code or part.code_execution_result for part in parts or ()
+    )
 
 
 def _part(state: _Candidate, part: Part, pieces: list[Piece]) -> int:

@@ -26,6 +26,10 @@ class Part(msgspec.Struct, gc=False, rename="camel"):
     text: str | None = None
     thought: bool | None = None
     function_call: FunctionCall | None = None
+    inline_data: Any = None
+    file_data: Any = None
+    executable_code: Any = None
+    code_execution_result: Any = None
 
 
 class Content(msgspec.Struct, gc=False):

@@ -42,6 +42,7 @@ class Generic:
     numbered: Final = False
     sequence: Final = None
     snapshot_mismatches: Final = 0
+    beside: Final = 0
     grammar_breaks: Final = 0
     shared_numbers: Final = 0
     contradictions: Final[tuple[str, ...]] = ()

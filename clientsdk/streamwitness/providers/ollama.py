@@ -60,6 +60,7 @@ class Message(msgspec.Struct, gc=False):
     content: str | None = None
     thinking: str | None = None
     tool_calls: list[Call] | None = None
+    images: Any = None
 
 
 class Line(msgspec.Struct, gc=False):
@@ -119,6 +120,7 @@ class Ollama(JsonProfile[Line]):
             pieces.append(piece("0/text/0", "text", message.content))
         for call in message.tool_calls or ():
             parts |= self._call(call.function or Function(), pieces)
+        self.beside += bool(pieces and message.images)
         if event.error:
             self.failed, parts = True, parts | ERROR
         if event.model and self.model is None:

@@ -154,6 +154,7 @@ class OpenAIChat(JsonProfile[Chunk]):
         pieces: list[Piece] = []
         for place, choice in enumerate(event.choices or ()):
             parts |= self._read_choice(choice, place, pieces)
+        self.beside += bool(pieces) and any(map(_shows_more, event.choices or ()))
         if event.usage is not None:
             parts |= self._read_usage(event.usage)
         if event.error or event.object == "error":
@@ -240,6 +241,12 @@ class _Tool:
     def __init__(self, slot: str, call_id: str | None) -> None:
         self.slot = slot
         self.id = call_id
+
+
+def _shows_more(choice: Choice) -> bool:
+    """Whether there is output that is not read."""
+    delta = choice.delta
+    return delta is not None and bool(delta.images or delta.audio or delta.annotations)
 
 
 def _read_delta(delta: Delta, state: _Choice, pieces: list[Piece]) -> int:

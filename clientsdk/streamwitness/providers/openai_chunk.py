@@ -39,6 +39,9 @@ class Delta(msgspec.Struct, gc=False):
     refusal: str | None = None
     tool_calls: list[Call] | None = None
     function_call: Function | None = None
+    images: Any = None
+    audio: Any = None
+    annotations: Any = None
 
 
 class Choice(msgspec.Struct, gc=False):
@@ -90,6 +93,9 @@ class _PlainDelta(msgspec.Struct, gc=False):
     refusal: _Silent = None
     tool_calls: _NoneOf = None
     function_call: None = None
+    images: _NoneOf = None
+    audio: None = None
+    annotations: _NoneOf = None
 
 
 class _PlainChoice(msgspec.Struct, gc=False):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from streamwitness.providers import profile
 from streamwitness.providers.unread import object_says_more, says_more
 
 
@@ -70,3 +71,32 @@ def test_what_a_parser_hands_on_as_it_came(made: Any) -> None:
     assert object_says_more("openai_chat", made(_chat(audio={"data": "AAAA"})))
     assert not object_says_more("openai_chat", made(_chat(role="assistant")))
     assert not object_says_more("openai_chat", object())
+
+
+BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
+    "a picture beside a text": ("openai_chat", _chat(content="look: ", images=[{"image_url": {"url": "data:,"}}])),
+    "a note beside a text": ("openai_chat", _chat(content="as said ", annotations=[{"type": "url_citation"}])),
+    "a picture in the last chunk": (
+        "gemini",
+        {"candidates": [{"content": {"parts": [{"inlineData": {"data": "AAAA"}}]}, "finishReason": "STOP"}]},
+    ),
+    "pictures beside a text": ("ollama", {"message": {"role": "assistant", "content": "x", "images": ["AAAA"]}}),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("decoded", [True, False])
+def test_what_stands_beside_what_is_read(name: str, decoded: bool) -> None:
+    """One event, and only once counted; also where the events before it said nothing but a text."""
+    which, fields = BESIDE[name]
+    reader = profile(which)
+    for event in (_PLAIN[which], _PLAIN[which], fields, _PLAIN[which]):
+        reader.read_object(event) if decoded else reader.read(b"", json.dumps(event).encode())
+    assert reader.beside == 1
+
+
+_PLAIN: dict[str, dict[str, Any]] = {
+    "openai_chat": {"id": "c", "model": "m", **_chat(content="plain ")},
+    "gemini": _gemini(text="plain "),
+    "ollama": {"message": {"role": "assistant", "content": "plain "}},
+}
