@@ -281,3 +281,65 @@ def test_a_difference_that_lost_records_do_not_hide_is_not_said_to_be_hidden_by_
     assert [finding["kind"] for finding in found["findings"]] == ["mismatch"]
     assert found["headline"] == "THE TRANSPORT LOST, MOVED OR CHANGED AT LEAST 1 EVENT"
     assert found["findings"][0]["sentence"].endswith("; what exactly happened cannot be told.")
+
+
+def broken_off(read: int = len(WORDS), sent: int = len(WORDS), **ends: How) -> dict[str, Any]:
+    """A connection that broke with an event on its way, or with more."""
+    got = handed_on(WORDS[:7])
+    told: dict[str, Any] = {point: How(point, end="reset", complete=False) for point in ("wire", "parsed")}
+    told["applied"] = How("applied", end="reset", of="parsed")
+    return verdict(path(WORDS[:read], WORDS[:sent], WORDS[:7], got, used(got), **told | ends))
+
+
+GONE = How("egress", legs=(LEG,), end="disconnected", complete=False)
+
+
+def test_a_connection_that_broke_is_told_before_what_was_on_its_way() -> None:
+    """That cost more than the last event, of what nobody sent any more."""
+    found = broken_off(9, 8, ingress=How("ingress", leg=0, end="cancelled", complete=False), egress=GONE)
+    assert (found["headline"], len(found["findings"])) == ("THE TRANSPORT BROKE OFF AFTER EVENT 6", 1)
+    sent = "3 of the 21 text bytes that the gateway had sent never reached the application"
+    assert f"{sent}; how much more the answer had, nobody saw" in found["summary"]
+
+
+def test_a_connection_that_broke_with_the_whole_answer_on_its_way() -> None:
+    """How much of it was lost is known then."""
+    found = broken_off()
+    assert found["headline"] == f"THE TRANSPORT BROKE OFF AFTER EVENT 6 AND LOST {len(WORDS) - 7} EVENTS"
+    assert "text bytes never reached the application." in found["summary"]
+
+
+def test_what_else_was_lost_is_told_behind_a_connection_that_broke() -> None:
+    """By whomever."""
+    got = without(WORDS[:7], 2)
+    ends: dict[str, Any] = {"wire": How("wire", end="reset", complete=False), "egress": GONE}
+    ends["ingress"] = How("ingress", leg=0, end="cancelled", complete=False)
+    found = verdict(path(WORDS[:9], WORDS[:8], got, **ends))
+    assert found["headline"] == "THE TRANSPORT BROKE OFF AFTER EVENT 6 AND LOST 1 EVENT"
+
+
+def test_an_answer_that_was_closed_without_its_finish_was_not_cut() -> None:
+    """What came behind the finish left the gateway."""
+    sent = without(WORDS, len(WORDS) - 2)
+    ends = {"egress": How("egress", legs=(LEG,), complete=False), "wire": How("wire", complete=False)}
+    lost = len(WORDS) - 2
+    found = verdict(path(WORDS, sent, sent, **ends))
+    assert found["short"] == f"GATEWAY ended without a finish; GATEWAY lost event {lost}"
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [(Event(99), "What it says is another as well."), (replace(WORDS[5], payload=4711), "What it says is the same.")],
+)
+def test_bytes_that_changed_are_told_with_whether_the_words_did(event: Event, told: str) -> None:
+    """The digest of what an event says is in both records."""
+    got = [*WORDS[:5], event, *WORDS[6:]]
+    found = verdict(path(WORDS, WORDS, got))
+    assert [finding["kind"] for finding in found["findings"]] == ["corrupt"]
+    assert found["findings"][0]["sentence"].endswith(f"that the gateway sent. {told}")
+
+
+def test_of_bytes_that_changed_nothing_more_is_told_where_places_moved() -> None:
+    """Which event is which is not known then."""
+    got = [*WORDS[:3], *WORDS[4:8], Event(99), *WORDS[9:]]
+    assert "What it says" not in str(verdict(path(WORDS, WORDS, got))["findings"])

@@ -40,6 +40,8 @@ class Finding:
     """Recorder → what the picture calls it, where its point has several."""
     neighbours: Span = (-1, -1)
     """Which events on the axis stood before and behind it, at the point that saw it."""
+    same_content: bool | None = None
+    """Whether events of which the bytes changed say the same, as far as rows tell."""
     inward: Mapper | None = None
     """From `axis` to the numbers that the picture has, where it counts as the gateway read (`numbering.py`)."""
 
@@ -113,7 +115,10 @@ class Finding:
             return words.explained_by_itself(change.kind, change.count, change.exact, places)
         if is_refusal(change):
             return words.explained_refusal(change.kind, change.count, change.exact, places)
-        return words.explained(self.manner, change.count, change.exact, places)
+        text = words.explained(self.manner, change.count, change.exact, places)
+        if self.same_content is None:
+            return text
+        return f"{text} {(words.CONTENT if change.count == 1 else words.CONTENTS)[self.same_content]}"
 
     @cached_property
     def evidence(self) -> dict[str, str]:
@@ -297,7 +302,24 @@ def _finding(records: _Records, fault: Fault) -> Finding:
         begin = records.path.first
         span, before, behind = (span[0] + begin, span[1] + begin), before + begin, behind + begin
     same_as, content = _same_as(records.path, fault), _content(records, fault)
-    return Finding(fault, span, not sure, axis, content, same_as, records.rows, (before, behind))
+    same_content = _says_the_same(records, fault)
+    return Finding(fault, span, not sure, axis, content, same_as, records.rows, (before, behind), same_content)
+
+
+def _says_the_same(records: _Records, fault: Fault) -> bool | None:
+    """Whether events of which the bytes changed say the same: only where nothing else on that hop moved a place."""
+    seen, missing, (low, high) = fault.seen, fault.missing, fault.change.span
+    beside = [f.change for f in records.path.faults if (f.seen, f.missing) == (seen, missing)]
+    if not fault.change.placed or any(change.kind != "corrupt" for change in beside):
+        return None
+    if seen.events != missing.events or not (seen.every_row and missing.every_row):
+        return None
+    here, there = (records.view(record, "semantic") for record in (seen, missing))
+    if not (here.digests and there.digests):
+        return None
+    said, came = (dict(zip(view.positions, view.values, strict=True)) for view in (here, there))
+    pairs = [(said.get(place), came.get(place)) for place in range(low, high + 1)]
+    return all(one == other for one, other in pairs) if any(map(any, pairs)) else None
 
 
 def _same_as(path: Path, fault: Fault) -> Point | None:

@@ -35,6 +35,7 @@ from .summary import edits, ended_by, summary
 
 _BROKEN: Final = "what events were that nobody could read: their rows are lost"
 
+_BY_TRANSPORT: Final = "THE TRANSPORT "
 _LISTED: Final = 3
 """Findings that a list has room for."""
 _LAST_TOLD: Final = frozenset(
@@ -60,8 +61,20 @@ def said(
     if not blamed and row.ending in ("completed", "client_cancelled", "client_timeout", "client_abandoned", None):
         so_far = f"; {in_short(waits)}" if waits is not None and row.ending is not None else ""
         short = ending + (so_far or _beside_edits(integrity, main))
-    told = headline(found) if found else short.upper()
+    told = _headed(row, ending, main, found) if found else short.upper()
     return {"headline": told, "summary": summary(row, integrity, found, main, waits), "short": short}
+
+
+def _headed(row: Row, ending: str, main: Path | None, found: Sequence[Finding]) -> str:
+    """The headline; of a connection that broke first that it did, which costs more than what was on its way then."""
+    broken = [f for f in found if f.fault.change.kind == "tail" and f.fault.suspects == ("transport",)]
+    if (row.ending, row.by) != ("network_lost", "transport") or not broken:
+        return headline(found)
+    sent = main.record("egress") if main is not None else None
+    whole = sent is not None and sent.complete  # then that is all that was lost
+    more = headline([finding for finding in found if whole or finding not in broken])
+    by_it = more.removeprefix(_BY_TRANSPORT)
+    return f"the {ending}".upper() + (f"{' AND ' if by_it != more else ', '}{by_it}" if more else "")
 
 
 def _beside_edits(integrity: str, main: Path | None) -> str:
@@ -87,12 +100,20 @@ def _in_short(row: Row, main: Path | None, found: Sequence[Finding]) -> str:
         return words.OWN_END.format(after=_last_read(main, found))
     broke_off = row.by is None and row.ending == "protocol_violation" and _broke_off(row, main)
     text = words.BROKE_OFF if broke_off else text
+    if row.ending == "gateway_truncated" and _sent_its_terminator(main):
+        return words.NO_FINISH
     if row.ending not in _LAST_TOLD and not broke_off:
         return text
     last = _last(row, main, found)
     if row.ending == "upstream_error":
         return f"{text} as event {last}" if last is not None and row.by is not None else text
     return f"{text} after event {last}" if last is not None and last >= 0 else text
+
+
+def _sent_its_terminator(main: Path | None) -> bool:
+    """Whether a gateway that did not finish its answer closed it all the same: nothing was cut off."""
+    sent = main.record("egress") if main is not None else None
+    return sent is not None and bool(sent.part("terminal"))
 
 
 def _broke_off(row: Row, main: Path | None) -> bool:

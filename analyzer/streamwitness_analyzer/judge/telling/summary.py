@@ -78,7 +78,19 @@ def _lost_text(told: _Told) -> str | None:
     if left := unread(told.main):
         more = words.counted(left, "more event")
         return f"{lost} text bytes were lost; {more} went no further, as the reader stopped."
-    return f"{lost} of {total} text bytes never reached the application."
+    return _of_what_was_sent(told, lost) or f"{lost} of {total} text bytes never reached the application."
+
+
+def _of_what_was_sent(told: _Told, lost: int) -> str | None:
+    """The same where the gateway stopped because its client was gone: of what it had sent, which is not all."""
+    sent = told.main.record("egress") if told.main is not None else None
+    if sent is None or sent.end != "disconnected" or any(f.axis == "ingress" for f in told.found):
+        return None
+    leg = told.main.upstream.leg if told.main is not None else None
+    known = leg is not None and leg.complete
+    more = "" if known else "how much more the answer had, nobody saw: "
+    text = f"{lost} of the {sent.total('content')} text bytes that the gateway had sent never reached the application"
+    return f"{text}; {more}the gateway stopped when its client was gone." if lost <= sent.total("content") else None
 
 
 def _first_finding(told: _Told) -> str | None:

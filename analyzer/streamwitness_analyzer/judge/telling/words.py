@@ -98,6 +98,11 @@ EXPLAINED: Final = {
 `hidden` is one of `HIDDEN`.
 """
 
+CONTENT: Final = {True: "What it says is the same.", False: "What it says is another as well."}
+"""Whether an event of which the bytes changed says the same."""
+CONTENTS: Final = {True: "What they say is the same.", False: "What they say is another as well."}
+"""The same of several."""
+
 REFUSED: Final = {
     "gap": "The application's reducer refused {count}, though what it was given is what the first point had.",
     "cross_stream": "The application's reducer refused {count} as another stream's, though {it} came with this one.",
@@ -148,6 +153,9 @@ NOT_SEEN: Final = {
 
 BROKE_OFF: Final = "the connection ended early"
 """How it ended where the body broke off against HTTP, and by whom was not seen."""
+
+NO_FINISH: Final = "GATEWAY ended without a finish"
+"""How a gateway ended an answer of which it sent the terminator."""
 
 _WHO_FIRST: Final = frozenset(("protocol_violation", "stalled", "stalled_before_first"))
 """Endings of which the words do not tell yet who it was."""
