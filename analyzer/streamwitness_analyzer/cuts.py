@@ -51,6 +51,8 @@ _PLACES: Final = {
     "transport": "between gateway out and client received",
     "client": "at the client",
 }
+_READER_LEFT: Final = frozenset(("client_gone", "client_vanished"))
+"""Endings of which a point saw no more than that its reader was gone: what did it lies behind, not before."""
 
 
 class Ended(NamedTuple):
@@ -108,8 +110,15 @@ class Cluster:
     @property
     def place(self) -> str:
         """Where on the way most of them ended."""
+        if self.by in _PLACES:
+            return _PLACES[self.by]
         point = sc.POINT_LABELS.get(self.point or "")  # type: ignore[call-overload]
-        return _PLACES.get(self.by or "") or (f"somewhere before {point}" if point else "somewhere on the way")
+        if point is None:
+            return "somewhere on the way"
+        left = sum(n for ending, n in self.endings if ending in _READER_LEFT)
+        if 2 * left > len(self.streams):
+            return f"at {point} or behind it, by a client that waited no longer or something on the way to it"
+        return f"somewhere before {point}"
 
     def document(self) -> dict[str, Any]:
         """As JSON, with its sentence."""

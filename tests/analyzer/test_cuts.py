@@ -197,6 +197,12 @@ def test_the_place(by: str | None, point: str | None, place: str) -> None:
     assert one([ended(n, 60_000, by=by, point=point) for n in range(4)]).place == place
 
 
+def test_a_reader_that_was_gone_was_cut_behind_who_saw_it() -> None:
+    """Clients that nobody observes wait three seconds and leave: what did that is not before gateway out."""
+    cluster = one([ended(n, 3_100, "client_gone", by=None, point="egress") for n in range(4)])
+    assert cluster.place.startswith("at gateway out or behind it")
+
+
 def test_a_limit_of_streams_at_an_even_pace_may_be_of_either() -> None:
     """Six cut after 1.5 s, and so after the same number of bytes: which of the two it was is not told."""
     times = (1492, 1493, 1495, 1497, 1493, 1494)
