@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from bench.truth.build import Event, answer
+from bench.truth.build import Event, How, answer
+from bench.truth.loss import with_summaries
+from streamwitness.semconv import ROLE
 from streamwitness_analyzer.judge import judge
-from tests.analyzer.judge.test_upstream import ANSWER, FIRST, SECOND, attempts, gateway
+from tests.analyzer.judge.test_upstream import ANSWER, FIRST, LEGS, SECOND, attempts, gateway
 
 THIN: Final = "too little of this upstream response is known to have come in one run for a proof"
 OTHER: Final = "the answer is not made of this upstream response, as far as digests show"
@@ -54,4 +56,20 @@ def test_what_may_be_of_something_else_accuses_nobody(
 def test_every_second_event_of_one_of_two_responses_accuses_nobody() -> None:
     """The answer may be of neither."""
     verdict = thinned([*ANSWER[1:-2:2], *ANSWER[-2:]], more=answer(range(501, 521)))
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
+
+
+@pytest.mark.parametrize("lost", [(), ("egress",), ("ingress",), ("egress", "ingress")])
+@pytest.mark.parametrize("cut", [5, 8])
+def test_what_an_attempt_that_broke_shows_is_not_known_where_rows_are_lost(lost: tuple[str, ...], cut: int) -> None:
+    """A gateway had sent `1 2` of it, and of the next one, which says `2 1 …`, what it had not sent: all is there."""
+    rest = range(10, 24)
+    blocks = How("ingress", leg=0, end="reset", complete=False).blocks([Event(parts=ROLE), Event(1), Event(2)])
+    blocks += How("ingress", leg=1).blocks(answer([2, 1, *rest]), [cut])
+    blocks += How("egress", legs=LEGS, expected=("ingress",)).blocks(answer([1, 2, *rest]), [cut])
+    sent = with_summaries(blocks)
+    gone = [b for b in sent if b.point in lost and b.leg != 0 and not b.index]
+    left = [b for b in sent if b not in gone]
+    assert bool(gone) == bool(lost)
+    verdict = judge(left, settled=True)
     assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])

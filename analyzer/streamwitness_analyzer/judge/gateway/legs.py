@@ -119,7 +119,15 @@ def shows_nothing_of(other: View, crossing: Crossing) -> bool:
 
 
 def _stands_in_it(theirs: Sequence[Row], verbatim: Verbatim) -> bool:
-    """Whether an event of another attempt may be one of the answer's; an end may be written alike in both."""
+    """Whether an event of another attempt may be one of the answer's; an end may be written alike in both.
+
+    Where rows are lost, it may be any that is not held. An answer that is the leg's bytes, in whatever order, has just
+    what the leg has.
+    """
+    if not verbatim.held:
+        known = verbatim.whole and len(verbatim.before) == verbatim.leg.total("judged")
+        same = {row.writing for row in verbatim.before}
+        return any(not known or row.writing in same for row in theirs)
     read, sent = (Counter(row.writing for row in rows) for rows in (verbatim.before, verbatim.after))
     return any(sent[row.writing] and (row.content or sent[row.writing] > read[row.writing]) for row in theirs)
 
