@@ -10,7 +10,7 @@ from typing import Any, Final
 from streamwitness.blocks import Block
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import profile
-from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, RESULT, STAMPED, TERMINAL, Level, Point, Stamp
+from streamwitness.semconv import ALL_PARTS, FIRST_NUMBER, OUT_OF_TURN, RESULT, STAMPED, TERMINAL, Level, Point, Stamp
 from streamwitness.stamping import stamp_reader
 from streamwitness.testing import MemorySink
 from streamwitness.witness import Identity, Witness
@@ -81,7 +81,8 @@ class Process:
             result = RESULT["after_terminal"] if over else RESULT["ok"]
             recorder.event(self._at(i), 0, reading.parts, reading.pieces, result=result)
             over = over or bool(reading.parts & TERMINAL)
-        recorder.close(self._clock(), end, complete=reader.complete)
+        odd = observer.out_of_turn
+        recorder.close(self._clock(), end, complete=reader.complete, extra={OUT_OF_TURN: odd} if odd else None)
 
     def applied(self, observer: BodyObserver, rows: Sequence[tuple[int, Any, str]], end: str) -> None:
         """What an application reports: (position at parsed, the event, its result)."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from streamwitness.semconv import OUT_OF_TURN
 from streamwitness_analyzer.judge.client import handed
 from streamwitness_analyzer.judge.compare import fill
 from streamwitness_analyzer.judge.testimony.finishes import finishes
@@ -77,6 +78,14 @@ BLAME: Final = (
              ("fails_closed",)),
     Mutation("7.1 an order whose sender nobody saw", {"order.suspected": first(1)}, ("puts_right_unseen",)),
     Mutation("7.1 a reducer that puts right", {"order.put_right": never("no")}, ("puts_right",)),
+    Mutation("7.1 a gateway that puts right", {"excuses.unless_mended": first(0)},
+             ("gateway_puts_right", "gateway_fills_a_hole")),
+    Mutation("7.1 a parser that puts right", {"handed.unless_mended": first(0)},
+             ("parser_puts_right_the_network", "client_puts_right")),
+    Mutation("7.1 from the whole text", {"mended._tells_more": never(False)}, ("parser_fills_a_hole",)),
+    Mutation("7.1 where the end of its record is lost", {"mended.out_of_turn": lambda _: lambda before, _after:
+             before.told(OUT_OF_TURN) or 0}, ("client_puts_right",), ("closing blocks",)),
+    Mutation("7.1 what is more than came again", {"mended._beyond": never(None)}, ("gateway_loses_more",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),
     Mutation("7.1 a body that is not what it was announced as", {"parts.misframed": never(False)}, ("lines",)),

@@ -53,6 +53,21 @@ def test_a_parser_that_mends_what_the_network_did(came: list[Event], kind: str) 
     assert of_parser(came, came, ANSWER, ONCE_MORE) == ("unproven", [])
 
 
+def test_what_only_the_parser_tells_of_the_network() -> None:
+    """Nothing of the client's body is known but how much of it came out of turn: the network is not cleared."""
+    blocks = path(None, ANSWER, None, ANSWER, parsed=How("parsed", extra=ONCE_MORE))
+    assert found(blocks)[0] == "unproven"
+    assert found(path(None, ANSWER, None, ANSWER))[0] == "intact"
+
+
+@pytest.mark.parametrize(("out", "guilty"), [(ANSWER, []), ([*TWICE[:8], *TWICE[9:]], [["parser"]])])
+def test_where_no_closing_block_tells(out: list[Event], guilty: list[list[str]]) -> None:
+    """A copy less may have been dropped by its number; of what has no copy nothing is left."""
+    blocks = path(None, None, TWICE, out, cuts=lambda n: range(0, n, 4))
+    told = found([block for block in blocks if not block.final])[1]
+    assert [f[1] for f in told] == guilty
+
+
 def test_more_is_lost_than_came_again() -> None:
     """So much is lost, at least."""
     assert of_gateway(TWICE, [*ANSWER[:6], *ANSWER[10:]], ONCE_MORE)[1] == [("gap", ["gateway"], "certain", 4, False)]

@@ -22,12 +22,20 @@ _MOVED: Final = frozenset(("reorder", "mismatch"))
 
 def unless_mended(hop: Hop, before: Record, after: Record) -> Hop:
     """The hop of who reads what a body says, without what he may have put right."""
+    if hop.status == "intact" and _mended_the_network(before, after):
+        return replace(hop, status="unproven", reason=Reason.PUT_RIGHT)
     if hop.status != "faulty":
         return hop
     if _filled_in(hop, before, after):
         return replace(hop, status="unproven", changes=(), reason=Reason.FILLED_IN)
     told = out_of_turn(before, after)
     return hop if told == 0 else _but_for(hop, told, after)
+
+
+def _mended_the_network(before: Record, after: Record) -> bool:
+    """Whether more came out of turn to a parser than had left the gateway so: then the network lies between."""
+    came, sent = after.told(OUT_OF_TURN), before.told(OUT_OF_TURN)
+    return before.point == "egress" and isinstance(came, int) and came > (sent if isinstance(sent, int) else 0)
 
 
 def out_of_turn(before: Record, after: Record) -> int | None:
@@ -75,14 +83,14 @@ def _beyond(excused: list[Change], told: int) -> Change | None:
 
 def _filled_in(hop: Hop, before: Record, after: Record) -> bool:
     """Whether more was said than was read, by who had a whole text before him that differs from its deltas."""
-    more = after.total("content") > before.total("content")
+    more = not after.closed or after.total("content") > before.total("content")
     return more and any(change.kind in _ADDED for change in hop.changes) and _tells_more(before)
 
 
 def _tells_more(record: Record) -> bool:
     """Whether a whole text told more than its deltas; where the end of the record is lost, it may have."""
     if not record.closed:
-        return bool(record.part("snapshot"))
+        return True
     told = record.told(UPSTREAM_FAULTS)
     holes = isinstance(told, (list, tuple)) and any(str(entry).startswith("gap") for entry in told)
     return holes or record.told(UPSTREAM_MISMATCHES) is not None
