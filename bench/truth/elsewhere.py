@@ -52,13 +52,21 @@ def _tells_elsewhere(rng: Random) -> Scene:
 
 def _takes_turns(rng: Random) -> Scene:
     """Some choices, or more than have a digest each, and they go out one after the other."""
+    return _in_turns(rng, [Act("text", f"word {i} {rng.random()} ") for i in range(rng.choice((2, 3)))])
+
+
+def _ends_in_turns(rng: Random) -> Scene:
+    """Choices that only end, and say nothing."""
+    return _in_turns(rng, [])
+
+
+def _in_turns(rng: Random, texts: list[Act]) -> Scene:
     one, choices = Scene(rng, _PROVIDER), range(rng.choice((rng.randint(2, 7), 7, rng.randint(17, 20))))
-    texts = [Act("text", f"word {i} {rng.random()} ") for i in range(rng.choice((2, 3)))]
     begin, *said = written(_PROVIDER, [Act("role"), *texts, Act("finish", "stop"), Act("terminal")])
     read = [[_in_json(event, _of_choice(i)) for i in choices] for event in (begin, *said[:-1])]
     one.answer = [*(event for turn in read for event in turn), said[-1]]
     one.leg(one.answer)
-    one.send([*(turn[i] for i in choices for turn in read), said[-1]])
+    one.send([*(turn[i] for i in (choices if texts else reversed(choices)) for turn in read), said[-1]])
     return one
 
 
@@ -139,5 +147,6 @@ SORTS: Final[dict[str, tuple[Callable[[Random, str], Trial], int]]] = {
     "tells_elsewhere": (_made(_tells_elsewhere, "tells elsewhere"), 1),
     "loses_pictures": (_made(_loses_pictures, "loses pictures"), 1),
     "takes_turns": (_made(_takes_turns, "takes turns"), 1),
+    "ends_in_turns": (_made(_ends_in_turns, "ends in turns"), 1),
 }
 """Name → what makes such a stream, and how often beside the others."""

@@ -26,6 +26,7 @@ _NEEDED_BY: Final[dict[str, tuple[str, ...]]] = {
     "under_another_name": ("renews_its_store",),
     "in_other_fields": ("tells_elsewhere",),
     "in_other_turns": ("takes_turns",),
+    "of_silent_choices": ("ends_in_turns",),
     "without_slots": ("cuts_later",),
 }
 """Excuse → the streams that need it; of any other, those of all gateways."""

@@ -7,19 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from bench.truth.build import LEG, Event, How, answer
+from bench.truth.build import FINISHED, LEG, Event, How, answer
 from streamwitness.semconv import (
     EDITED,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
     MALFORMED,
     OTHER,
     PENDING_BYTES,
     PROVIDER_NAME,
     REASONING,
     RESPONSE_ID,
+    ROLE,
     SNAPSHOT,
     TEXT,
     UNKNOWN_PROVIDER,
 )
+from streamwitness_analyzer.judge.client.handed import judge_handed_on
 from streamwitness_analyzer.judge.gateway import excuses
 from streamwitness_analyzer.judge.gateway.crossing import Crossing, Made
 from streamwitness_analyzer.judge.gateway.excuses import RULES, judge_leg
@@ -167,3 +171,19 @@ def test_another_order_of_more_choices_than_have_a_digest_may_be_other_turns() -
 
     assert first(moved(16)) == "in_other_turns"
     assert [change.kind for change in judge_leg(moved(3)).hop.changes] == ["reorder"]
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_choices_that_say_nothing_may_end_in_turns_of_their_own(silent: bool) -> None:
+    """Each ends once, and no text stands before it that would show it to have come too early."""
+    ends = [Event(FINISHED + i, FINISH) for i in range(6)]
+    read = [Event(parts=ROLE), *ends] if silent else ANSWER
+    sent = [*read[:3], read[4], read[3], *read[5:]]
+    told = ((FINISH_REASONS_ATTRIBUTE, ["stop"] * (6 if silent else 1)),)
+    slots = () if silent else None
+    leg, egress = How("ingress", leg=0, extra=told, slots=slots), How("egress", legs=(LEG,), extra=told, slots=slots)
+    hop = judge_leg(Crossing(record(leg, read), record(egress, sent), only=True)).hop
+    assert (hop.status, len(hop.changes)) == (("unproven", 0) if silent else ("faulty", 1))
+    wire, parsed = How("wire", extra=told, slots=slots), How("parsed", extra=told, slots=slots)
+    hop = judge_handed_on(record(wire, read), record(parsed, sent), peer=True)
+    assert (hop.status, len(hop.changes)) == (("unproven", 0) if silent else ("faulty", 1))

@@ -15,7 +15,15 @@ from streamwitness_analyzer.judge.compare.change import LOSSES, NEW, Change, Hop
 from streamwitness_analyzer.judge.compare.lenient import but_for_implied, but_for_odd_bytes
 from streamwitness_analyzer.judge.compare.mended import unless_mended
 from streamwitness_analyzer.judge.compare.places import judge_views
-from streamwitness_analyzer.judge.testimony.finishes import OTHER_CHOICES, finishes, of_other_choices, several_choices
+from streamwitness_analyzer.judge.testimony.finishes import (
+    OTHER_CHOICES,
+    OTHER_ENDS,
+    finishes,
+    of_other_choices,
+    only_finishes,
+    several_choices,
+    silent_choices,
+)
 from streamwitness_analyzer.judge.testimony.parts import (
     CONTENT,
     UNREAD_OUTPUT,
@@ -34,6 +42,8 @@ from streamwitness_analyzer.judge.testimony.parts import (
 )
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
+
+from .resumed import but_for_the_head
 
 _SAYING_NOTHING: Final = ("other", "role", "snapshot")
 """Parts of events of which no output was understood."""
@@ -87,6 +97,7 @@ class Handing:
 def judge_handed_on(before: Record, after: Record, *, peer: bool) -> Hop:
     """Judge what came to a parser → what it handed on."""
     hop = unless_mended(_judged(before, after, peer=peer), before, after)
+    hop = but_for_the_head(hop, before, after)
     return _with_unread(hop, before, after) if peer and hop.status == "intact" and says_more(before) else hop
 
 
@@ -174,12 +185,21 @@ def _other_content(handing: Handing) -> Hop | None:
     return _as_a_whole(handing.proven, handing.before, handing.after)
 
 
+def _of_silent_choices(handing: Handing) -> Hop | None:
+    """Only ends of choices changed places, and of one that said nothing no digest tells that it was not its turn."""
+    changes, before = handing.proven.changes, handing.before
+    moved = bool(changes) and all(change.kind == "reorder" for change in changes)
+    only = moved and silent_choices(before) and all(only_finishes(before, change.span) for change in changes)
+    return handing.unproven(OTHER_ENDS) if only else None
+
+
 RULES: Final[tuple[Callable[[Handing], Hop | None], ...]] = (
     _perhaps_misread,
     _the_same_content,
     _behind_the_end,
     _of_another_answer,
     _broken_off,
+    _of_silent_choices,
     _perhaps_other_pieces,
     _other_content,
 )

@@ -13,6 +13,7 @@ from typing import Final
 from streamwitness.semconv import PROVIDER_NAME, RESPONSE_ID, UNKNOWN_PROVIDER
 from streamwitness_analyzer.judge.compare.change import LOSSES, Hop, Reason
 from streamwitness_analyzer.judge.compare.mended import unless_mended
+from streamwitness_analyzer.judge.testimony.finishes import OTHER_ENDS, only_finishes, silent_choices
 from streamwitness_analyzer.judge.testimony.parts import all_slots, not_understood, stopped_within_an_event, unread
 from streamwitness_analyzer.judge.testimony.records import Record
 
@@ -168,6 +169,14 @@ def unknown_format(crossing: Crossing) -> Made | None:
     return Made(unproven("the format is not known, so what the gateway rewrote in it may be no output"))
 
 
+def of_silent_choices(crossing: Crossing) -> Made | None:
+    """Only ends of choices changed places, and of one that said nothing no digest tells that it was not its turn."""
+    changes, leg = proper(crossing), crossing.leg
+    moved = bool(changes) and all(change.kind == "reorder" for change in changes)
+    only = moved and silent_choices(leg) and all(only_finishes(leg, change.span) for change in changes)
+    return Made(unproven(OTHER_ENDS)) if only else None
+
+
 RULES: Final[tuple[Rule, ...]] = (
     without_digests,
     same_content,
@@ -183,6 +192,7 @@ RULES: Final[tuple[Rule, ...]] = (
     written_otherwise,
     only_envelope,
     in_other_turns,
+    of_silent_choices,
     without_slots,
     filtered,
     rewritten,

@@ -12,6 +12,7 @@ from .records import Record
 from .view import View
 
 OTHER_CHOICES: Final = "the content is the same, and it is told otherwise which choice ended for which reason"
+OTHER_ENDS: Final = "only ends of choices came out in another order, and not all of these choices said something"
 _SEVERAL: Final = 2
 
 
@@ -39,6 +40,22 @@ def tells_error(egress: Record) -> bool:
 def several_choices(record: Record) -> bool:
     """Whether content of more than one choice is known."""
     return len({slot.partition("/")[0] for slot in slots_of(record)}) >= _SEVERAL
+
+
+def silent_choices(record: Record) -> bool:
+    """Whether of several choices that finished one is not known to have said anything: its end has no place by that."""
+    ended = max(finishes(record), record.part("finish"))
+    return ended >= _SEVERAL and ended > len({slot.partition("/")[0] for slot in slots_of(record)})
+
+
+def only_finishes(record: Record, span: tuple[int, int]) -> bool:
+    """Whether nothing but finishes, as far as is judged, stands at these positions."""
+    if not record.total("content"):
+        return True
+    parts, view = parts_of(record), View(record, "semantic")
+    rows = zip(view.positions, view.values, strict=True)
+    here = [(at, value) for at, value in rows if at is None or span[0] <= at <= span[1]]
+    return all(at is not None and parts.get(at, 0) & FINISH and not view.content.get(v or 0) for at, v in here)
 
 
 def of_other_choices(before: View, after: View) -> bool:
