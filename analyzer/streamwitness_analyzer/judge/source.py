@@ -92,6 +92,10 @@ def first_reader(path: Path) -> Record | None:
     An upstream attempt that does not provably feed the answer accuses nobody of it, and an exchange that carries the
     rest of an answer repeats what the first one had.
     """
+    return path.once("first reader", lambda: _first_reader(path))
+
+
+def _first_reader(path: Path) -> Record | None:
     if path.exchange.attempt:
         return None
     if path.exchange.legs:

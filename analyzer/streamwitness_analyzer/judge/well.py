@@ -2,8 +2,8 @@
 
 Most streams are like that, and then `hops.py` would answer each of its questions with the same word. So they are asked
 of the whole path at once, before any is asked of a hop, and in the strictest way: one record a point, every row held,
-every sum equal, nothing told but what any healthy stream tells (`_ORDINARY`). What is different in anything, or new to
-this file, goes the long way. Nothing is decided here that the rules would decide otherwise (tests/analyzer/judge/
+every sum equal (of the bytes wherever nobody but a gateway may write anew), nothing told but what any healthy stream of
+the hooks tells (`_ORDINARY`, `_USUAL`). What is different in anything, or new to this file, goes the long way. Nothing is decided here that the rules would decide otherwise (tests/analyzer/judge/
 test_well.py holds the two against each other).
 """
 
@@ -51,6 +51,7 @@ _USUAL: Final[dict[str, Callable[[object], bool]]] = {
     sc.STAMPED: lambda kind: kind in sc.STAMPS,
 }
 """Those of which it depends on the value. Any that is in neither table says something, and is judged."""
+_held: Final = attrgetter("every_row")
 _counted: Final = itemgetter("events", "judged", "content")
 _WORDS: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("semantic_s", "semantic_o")
 _BYTES: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("payload_s", "payload_o")
@@ -59,7 +60,7 @@ _BYTES: Final[Callable[[Block], tuple[int | None, ...]]] = attrgetter("payload_s
 def sound(exchange: Exchange, earlier: Sequence[Path]) -> Path | None:
     """The path of such an exchange, every hop of it intact; None where the hops have to be judged."""
     records = exchange.records
-    if tuple([record.point for record in records]) not in _WAYS or exchange.unheard or not all(map(_plain, records)):
+    if tuple([record.point for record in records]) not in _WAYS or exchange.unheard or not all(map(_held, records)):
         return None
     leg, egress, *client = records
     if not _passed_on(leg, egress) or len({record.witness for record in client}) > 1:
@@ -73,15 +74,17 @@ def sound(exchange: Exchange, earlier: Sequence[Path]) -> Path | None:
             return None
         path.steps.append(Step(before, after, hop, peer=True))
         before = after
+    if not all(map(_plain, records)):
+        return None
     if before.point == "applied":
         path.named = Named(path.steps[-1].hop, used=before.events, orderly=True)
     return path
 
 
 def _plain(record: Record) -> bool:
-    """Whether all of it is here, and it tells of nothing unusual."""
+    """Whether it tells of nothing unusual."""
     told = record.extra
-    if not record.every_row or record.part("error") or record.total("malformed"):
+    if record.part("error") or record.total("malformed"):
         return False
     return all(key in _USUAL and _USUAL[key](told[key]) for key in told.keys() - _ORDINARY)
 

@@ -71,6 +71,10 @@ _CLIENT_STATE: Final = {
 
 def ingress_state(path: Path) -> str:
     """The upstream's end, of the leg that feeds the answer; one that may not feed it says nothing."""
+    return path.once("state of ingress", lambda: _ingress_state(path))
+
+
+def _ingress_state(path: Path) -> str:
     leg, hop = path.upstream.leg, path.upstream.hop
     nobody = "unfed" if path.exchange.expected & _OF_A_GATEWAY else "none"
     if leg is None or leg.closing is None:
@@ -155,8 +159,10 @@ def _another_may_have_failed(path: Path, leg: Record, egress: str) -> bool:
     others = [other for other in path.exchange.at("ingress") if other is not leg]
     if egress == "none":
         return bool(others) and not _whole(path, path.record("wire"), path.record("parsed"))
+    if egress not in _FAILED:
+        return False
     unknown = any(not (other.complete or other.refused or View(other, "semantic").digests) for other in others)
-    return egress in _FAILED and (unknown or _another_answered(path))
+    return unknown or _another_answered(path)
 
 
 def _raised_its_break(path: Path, leg: Record) -> bool:

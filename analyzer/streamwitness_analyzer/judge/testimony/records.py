@@ -259,7 +259,7 @@ def _record(blocks: Sequence[Block]) -> Record:
     first, last = blocks[0], blocks[-1]
     held = tuple(takewhile(_unfaulted, blocks))
     faulted = len(held) < len(blocks)
-    lost = last.index + 1 - len(blocks) + sum(map(_without_rows, blocks))
+    lost = last.index + 1 - len(blocks) + sum([_without_rows(block) for block in blocks if block.summary])
     closing = last if last.final else None
     closed = closing is not None and not faulted
     whole, events = closed and not lost, held[-1].totals["events"] if held else 0
@@ -291,8 +291,8 @@ def _unfaulted(block: Block) -> bool:
 
 
 def _without_rows(block: Block) -> bool:
-    """Whether only a summary speaks of the block's rows."""
-    return block.summary and block.row_count > 0 and block.rows is None
+    """Whether only the summary that this is speaks of the block's rows."""
+    return block.row_count > 0 and block.rows is None
 
 
 def _complete(closing: Block, *, clean: bool) -> bool:
@@ -301,7 +301,8 @@ def _complete(closing: Block, *, clean: bool) -> bool:
 
 def _with_rows(block: Block) -> bool:
     """Whether the rows of its events are here, or it came after the last of them."""
-    return block.rows_held or block.totals["events"] == block.position
+    due = block.totals["events"] - block.position
+    return not due or (block.rows is not None and block.row_count == due)
 
 
 def _told(blocks: Sequence[Block]) -> Mapping[str, object]:
