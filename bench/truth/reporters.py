@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from streamwitness.blocks import Block
-from streamwitness.semconv import EARLIER_RECORD, REASONING, SHARED_RECORD, TEXT, Point
+from streamwitness.semconv import EARLIER_RECORD, REASONING, RESUMES, SHARED_RECORD, TEXT, Point
 
 from .build import CONTENT_BYTES, Event, How, answer, handed_on, path, random_cuts, used, usual
 from .labels import Ended, Trial
@@ -39,6 +39,9 @@ class _Desk:
     """Whether several report to one record."""
     title: bool = False
     """Whether the text shown is not all that it was given."""
+    had: int = 0
+    """How many events its parser leaves out because they were had in an exchange before; it had asked to go on."""
+    goes_on: bool = False
     reports: Sequence[Event] = ()
     later: Sequence[Event] = ()
     """What a second recorder has, that begins behind the closed first one."""
@@ -50,7 +53,7 @@ class _Desk:
     @property
     def handed(self) -> list[Event]:
         """A report of each event that the application was handed."""
-        return used(handed_on(self.start[: self.read]))
+        return used(handed_on(self.start[self.had : self.read]))
 
     def trial(self, name: str, sort: str) -> Trial:
         """The stream."""
@@ -66,9 +69,12 @@ class _Desk:
             end = "eof" if self.read is None else "cancelled"
             hows[point] = replace(usual(point), slots=_slots(came), end=end)
         extra = ((SHARED_RECORD, True),) if self.shared else ()
+        if self.goes_on:
+            extra = ((RESUMES, True), *extra)
+            hows["parsed"] = replace(hows["parsed"], slots=_slots(came[self.had :]), extra=((RESUMES, True),))
         slots = _slots(came[: len(came) // 2 if self.title else None]) if self.shows else ()
         hows["applied"] = How("applied", of="parsed", end=self.end, slots=slots, extra=extra)
-        blocks = path(start, start, came, handed_on(came), self.reports, cuts=self._cuts, **hows)
+        blocks = path(start, start, came, handed_on(came[self.had :]), self.reports, cuts=self._cuts, **hows)
         if self.later:
             how = How("applied", of="parsed", recorder=_LATER, extra=((EARLIER_RECORD, True),), expected=_POINTS)
             blocks += how.blocks(self.later, self._cuts(len(self.later)))
@@ -168,6 +174,24 @@ def _two_of_which_one_shows(desk: _Desk) -> None:
     desk.notes = frozenset(("unprovable",))
 
 
+def _had_the_first(desk: _Desk) -> None:
+    """It goes on where a connection broke, with what it had sent again: the parser or the application leaves it out.
+
+    It may show all of the answer, what it had before included.
+    """
+    desk.goes_on, had = True, desk.rng.randint(1, 3)
+    if desk.rng.random() < 0.5:
+        desk.had, had = had, 0
+    desk.start = [*desk.start[:-2], *(Event(600 + i) for i in range(4)), *desk.start[-2:]]
+    if desk.had:
+        desk.start = desk.start[1:]  # nobody says again whose words they are
+    rows = desk.handed
+    desk.reports = rows[had + 1 :] if had else rows
+    if desk.rng.random() < 0.4:
+        desk.shows = desk.title = True
+    desk.notes = frozenset(("unprovable",))
+
+
 def _shows_again(desk: _Desk) -> None:
     """All was taken up; a second record is of what was drawn anew, in any order, some of it not at all."""
     desk.reports = desk.handed
@@ -177,7 +201,7 @@ def _shows_again(desk: _Desk) -> None:
 
 _WAYS: Final[tuple[Callable[[_Desk], None], ...]] = (
     _joins_in_place, _renders_twice, _joins_and_leaves, _another_goes_on, _two_at_once, _shows_again,
-    _two_of_which_one_shows,
+    _two_of_which_one_shows, _had_the_first,
     _leaves_thoughts_for_later, _waits_in_vain, _in_parts,
 )  # fmt: skip
 

@@ -18,6 +18,8 @@ from typing import Final
 
 from .semconv import KEY_BYTES, POINTS, STAMPS, VERSION, Point, Stamp
 
+LAST_EVENT_ID: Final = "Last-Event-ID"
+"""Request header of who has had an event, and asks to go on behind it."""
 _MAX_BYTES: Final = 1024
 _MEMBER: Final = re.compile(
     r"""[ ]*(?P<key>[a-z*][a-z0-9_.*-]*)(?:=(?:

@@ -13,6 +13,7 @@ from .attribute import Step, attribute, less_without_output, more_without_output
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
 from .client.named import compare_named
+from .client.resumed import named_but_for_the_head
 from .compare.change import Change, Hop, Proof, Reason, faulty
 from .compare.numbered import judge_numbered
 from .compare.places import judge_views
@@ -236,5 +237,6 @@ def _applied(path: Path, before: Record, after: Record, peer: bool) -> Hop:
         return Hop("unproven", reason="its reports are about the events of a point of which no record came")
     way = [record for record in reversed(path.records) if record.point in ("egress", "wire") and record is not before]
     named = compare_named(before, after, peer=peer, before=way)
+    named = named_but_for_the_head(named, before, after)
     path.named = judge_kept(named, before, after, peer=peer, before=way)
     return path.named.hop

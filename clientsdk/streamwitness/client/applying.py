@@ -38,6 +38,7 @@ from streamwitness.semconv import (
     OTHER,
     PART,
     RESULT,
+    RESUMES,
     SHARED_RECORD,
     Point,
 )
@@ -186,6 +187,8 @@ class _State:
         self.recorder: Recorder = link.witness.recorder("applied", of=of)
         if later:
             self.recorder.marks[EARLIER_RECORD] = True
+        if link.resumes:
+            self.recorder.marks[RESUMES] = True
         self._reader = Reader(link, link.parsed.profile if link.parsed is not None else None)
         self._in_step = True
         self._last, self._reading = -1, Reading(OTHER)

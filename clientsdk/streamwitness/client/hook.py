@@ -15,7 +15,14 @@ from typing import Any, Final
 from streamwitness import faults
 from streamwitness import runtime as _runtime
 from streamwitness.framing import framing_of
-from streamwitness.headers import ResponseHeader, format_request, parse_key, parse_request, parse_response
+from streamwitness.headers import (
+    LAST_EVENT_ID,
+    ResponseHeader,
+    format_request,
+    parse_key,
+    parse_request,
+    parse_response,
+)
 from streamwitness.observer import BodyObserver
 from streamwitness.selection import chosen, is_gateway, is_stream, origin_of, profile_named
 from streamwitness.semconv import HEADER, KEY_HEADER, Level, Mode, Point, Stamp
@@ -138,7 +145,8 @@ class ClientHook:
         )
         if header is not None:
             observer.stamp = stamp_reader(header.exchange, header.stamp)
-        links.attach(response, links.Link(witness, path, content_type))
+        resumes = bool(response.request.headers.get(LAST_EVENT_ID))
+        links.attach(response, links.Link(witness, path, content_type, resumes=resumes))
         return observer
 
     def on_tap(self, response: Any, tap: Tap) -> None:

@@ -45,6 +45,8 @@ class Link:
     handed: Handed = field(default_factory=Handed)
     applied: dict[int, _State] = field(default_factory=dict)
     """The records of the application, of which the last alone may be open."""
+    resumes: bool = False
+    """Whether the request asked to go on behind an event that its client has had."""
 
     def __post_init__(self) -> None:
         _newest_links.append(weakref.ref(self))

@@ -25,6 +25,7 @@ from streamwitness.semconv import (
     OUT_OF_TURN,
     READ_OUT,
     RESULT,
+    RESUMES,
     SHARED_NUMBERS,
     TERMINAL,
     UNREAD,
@@ -77,6 +78,8 @@ class Parsed:
         self.on_end: list[Callable[[str], None]] = []
         link.witness.expect("parsed")
         self.recorder = link.witness.recorder("parsed", delivers=delivers, client=client)
+        if link.resumes:
+            self.recorder.marks[RESUMES] = True
         link.parsed = self
         self._clock, self._raises = clock, raises
         self.profile = name

@@ -25,18 +25,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from streamwitness.events import Frame
 from streamwitness.framing import FRAMINGS, Framer, framing_of
-from streamwitness.headers import ResponseHeader, format_request, parse_event_id, parse_response
+from streamwitness.headers import LAST_EVENT_ID, ResponseHeader, format_request, parse_event_id, parse_response
 from streamwitness.semconv import HEADER, Stamp
 from streamwitness.stamping import ANOTHERS, StampReader, stamp_reader, tag_of
 
 Server = Literal["resumes_after", "replays_last", "starts_anew"]
 Outcome = Literal["began", "resumed", "replayed_last", "gap", "new_generation"]
-
-LAST_EVENT_ID: Final = "Last-Event-ID"
 
 
 class Event(NamedTuple):

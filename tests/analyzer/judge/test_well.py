@@ -90,6 +90,7 @@ UNUSUAL: Final = {
     sc.UNREAD: "there was output that is not compared",
     sc.SHARED_NUMBERS: "some would put two calls together",
     sc.ASKED_AGAIN: "the events handed on may be of another response",
+    sc.RESUMES: "what comes first may have been had before",
     sc.UNANSWERED: "more may have been asked for than came",
     sc.EDITED: "the answer is another on purpose",
     sc.FIRST_NUMBER: "it is the rest of an answer",

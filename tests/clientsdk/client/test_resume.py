@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,16 +15,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import streamwitness
+from streamwitness.client import instrument, watch
 from streamwitness.client.resume import Checkpoint
 from streamwitness.headers import format_response
+from streamwitness.semconv import RESUMES
 from streamwitness.testing import recording
 from streamwitness_analyzer.judge import judge
 from tests.clientsdk.client.raw_server import RawServer, hang_up, stream
+from tests.clientsdk.client.raw_server import event as chunk
 from tests.clientsdk.gateway.keeping import DATA, Gateway
 from tests.clientsdk.gateway.serving import until
 
 EXCHANGE = "3f9a1c0711223344"
 TEXTS = ["Die ", "\u00e4lte ", "Am\u2028sel \U0001f426", "singt.", "[DONE]"]
+
+
+def test_what_was_had_and_comes_again_is_no_loss_of_who_skips_it() -> None:
+    """A server that begins with the last event again: the records of who asked to go on say so, and accuse nobody."""
+    sent = [b"id: %d\n%s" % (i, chunk(text)) for i, text in enumerate(("a", "b", "c"))]
+    checkpoint, said = Checkpoint("replays_last"), []
+    with recording() as sink:
+        for body in (stream(sent[:2], end=False, then=hang_up), stream(sent[1:])):
+            with RawServer(body) as server, instrument(httpx.Client()) as client:
+                url = server.url + "/v1/chat/completions"
+                with client.stream("POST", url, headers=checkpoint.headers()) as response:
+                    checkpoint.opened(response.headers)
+                    with contextlib.suppress(httpx.TransportError):
+                        events = watch(checkpoint.events(response.iter_bytes()), response=response)
+                        said.extend(one.data for one in events)
+        blocks = [replace(block, role="any") for block in sink.blocks]
+    assert len(said) == len(set(said)) == 3
+    assert [RESUMES in block.extra for block in sink.at("parsed") if block.final] == [False, True]
+    assert judge(blocks, settled=True)["findings"] == []
 
 
 class Relay:

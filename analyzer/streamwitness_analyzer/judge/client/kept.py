@@ -7,7 +7,7 @@ every event that carries output, once, in order and whole, and kept something el
 purpose, refused, or not reported proves nothing, and neither does one that the application stopped reading. Where the
 digests of what it was given are lost, those of what reached the client, or left the gateway, may be equal; if they are
 not, reports prove nothing, for a result that is equal would clear it whatever they say. Where several report of one
-stream, a text that differs may be the title that one of them makes of it.
+stream, a text that differs may be the title that one of them makes of it; where an answer is gone on with, all of it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .named import CONTENT_MASK, Named, carrying, read, shared
+from .resumed import goes_on
 
 PRIMARY: Final = "0/text/0"
 _KINDS: Final = {"text": "text", "reasoning": "reasoning", "refusal": "refusal", "tool": "call"}
@@ -49,7 +50,7 @@ _NOT_TOLD: Final = "it shows what it kept, and the record that was to tell what 
 _LEFT_OUT: Final = (
     "the text that the application kept is not the one that it was given, but it did not take up every event"
 )
-_OF_ONE: Final = "several report to one record, and what one of them shows is not all that it was given"
+_OF_ONE: Final = "what it shows is another text, which may be the part of one of several, or have begun before"
 _PUT_TOGETHER: Final = "the answer has several texts of which it shows one, and that may be another of them, or several"
 _Told = dict[str, tuple[str, int]]
 
@@ -69,7 +70,7 @@ def judge_kept(named: Named, a: Record, b: Record, *, peer: bool, before: Sequen
     different = {slot: (given[slot], kept[slot]) for slot in _comparable(given, kept, a) if given[slot] != kept[slot]}
     if not different:
         return replace(named, hop=Hop("intact", prefix=a.events), rejected={}) if given == kept else named
-    if shared(b):
+    if shared(b) or goes_on(b):
         return _as_told(named)
     if not b.events:
         return replace(named, hop=Hop("unproven", reason=_SILENT))
@@ -97,7 +98,9 @@ def _beside_what_came(named: Named, a: Record, kept: _Told, before: Sequence[Rec
 
 
 def _as_told(named: Named) -> Named:
-    """What is left where one of several shows a text: it may be a title, or its part, and another has shown nothing.
+    """What is left where what is shown may be no text of this answer alone.
+
+    One of several may show a title, or its part, and another nothing; who goes on in an answer has its beginning, too.
 
     What somebody reports as lost, it is; what only nobody reports, one that shows its result need not report.
     """
