@@ -3,8 +3,9 @@
 Most streams are like that, and then `hops.py` would answer each of its questions with the same word. So they are asked
 of the whole path at once, before any is asked of a hop, and in the strictest way: one record a point, every row held,
 every sum equal (of the bytes wherever nobody but a gateway may write anew), nothing told but what any healthy stream of
-the hooks tells (`_ORDINARY`, `_USUAL`). What is different in anything, or new to this file, goes the long way. Nothing is decided here that the rules would decide otherwise (tests/analyzer/judge/
-test_well.py holds the two against each other).
+the hooks tells (`_ORDINARY`, `_USUAL`). What is different in anything, or new to this file, goes the long way. Nothing
+is decided here that the rules would decide otherwise (tests/analyzer/judge/test_well.py holds the two against each
+other, tests/e2e/test_healthy.py streams of real hooks).
 """
 
 from __future__ import annotations
