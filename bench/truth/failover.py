@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from .labels import Deed
 from .mediator import Scene
 from .said import UNNUMBERED
 from .sockets.acts import Act
@@ -33,5 +34,15 @@ def _skips_what_it_sent(one: Scene) -> None:
     one.notes = _SEVERAL
 
 
-SORTS: Final = sorts("failover", 1, (_skips_what_it_sent,), _asks_again)
+def _begins_anew(one: Scene) -> None:
+    """The second answer goes out as it is, behind what was sent of the first one: the beginning is there twice."""
+    texts = [i for i, event in enumerate(one.answer) if one.has(event, "text")]
+    at = one.rng.choice(texts[2:-1]) + 1
+    one.leg(one.answer[:at], one.rng.choice(("reset", "eof", "protocol_error")))
+    one.leg(one.answer)
+    one.deeds += [Deed("gateway", "double", (i,)) for i in texts if i < at]
+    one.send([*one.answer[:at], *one.answer], one.answer)
+
+
+SORTS: Final = sorts("failover", 1, (_skips_what_it_sent, _begins_anew), _asks_again)
 """Name → what makes such a stream, and how often beside the others; each of the ways can be had alone."""

@@ -136,6 +136,7 @@ GATEWAY: Final = (
              ("30 %", "cut by limits")),
     Mutation("7.2 gateway: an attempt may stand where rows are lost", {"verbatim.Verbatim.held": said(True)},
              ("skips_what_it_sent",), ("cut by limits", "late", "30 %")),
+    Mutation("7.2 gateway: a response that begins anew", {"upstream.begun_anew": never(None)}, ("begins_anew",)),
     Mutation("7.2 gateway: output that nobody reads", {"upstream.says_more": never(False)}, ("loses_pictures",)),
     Mutation("7.2 gateway: what stands in both may be another attempt's", {"legs._stands_in_it": never(False)},
              ("attempts", "went_over")),

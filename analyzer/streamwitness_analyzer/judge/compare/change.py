@@ -26,7 +26,7 @@ MOST: Final = 64
 """Changes of one hop that are told one by one."""
 Case = Literal[
     "totals", "order_at_known_place", "more_than_sent", "fewer_than_sent", "by_count", "by_number", "by_name",
-    "by_content", "by_itself", "by_time", "by_rows", "envelope",
+    "by_content", "by_itself", "by_time", "by_rows", "by_attempts", "envelope",
 ]  # fmt: skip
 CASES: Final[dict[Case, str]] = {
     "totals": "both points have closed, the later one was not stopped, and their counts or order sums differ",
@@ -40,6 +40,7 @@ CASES: Final[dict[Case, str]] = {
     "by_time": "how much later than others some events came, each process's times by its own clock",
     "by_itself": "what one point read contradicts itself, whatever others saw",
     "by_rows": "what single rows say of their events",
+    "by_attempts": "behind what was sent of an upstream response that broke the next one was sent, and begins the same",
     "envelope": "the counts of terminators, finishes or errors differ, or what a finish says",
 }
 """What can prove a fault (docs/design.md §7.2 rule 2) → how."""

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final
 
 from streamwitness.semconv import FINISH, OTHER, RESPONSE_ID, ROLE, TOOL_ARGS, TOOL_START, USAGE
-from streamwitness_analyzer.judge.compare.change import MOST, NEW, Hop
+from streamwitness_analyzer.judge.compare.change import MOST, NEW, Change, Hop, Proof, faulty
 from streamwitness_analyzer.judge.compare.open_ends import anchor
 from streamwitness_analyzer.judge.testimony.parts import other_calls, parts_of
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -28,6 +28,9 @@ _SOME: Final = 5
 """Events that stand once at both points, of which no accident makes all in order, in an answer that has no others."""
 _SHARE: Final = 3
 """So many times as much may have been read as was sent of it."""
+_BEGINNING: Final = 3
+"""So many different contents with which two responses begin are no accident."""
+_ANEW: Final = "the answer is put together of several upstream responses, and a later one begins as the first one did"
 _OTHERWISE: Final = NEW | {"altered"}
 
 
@@ -166,14 +169,58 @@ def continued(views: Sequence[View], after: View) -> bool:
 
     Only calls, which a gateway may make itself, and what closes a part may be kept back.
     """
+    return _begins(views, after) is not None
+
+
+def _begins(views: Sequence[View], after: View) -> list[int] | None:
+    """Where each response begins in the answer, if it is made of one behind the other."""
     if not after.whole or not all(view.whole for view in views):
-        return False
-    at = 0
+        return None
+    at, begins = 0, [0]
     for view in views[:-1]:
         parts = parts_of(view.record)
         for position, value in zip(view.positions, view.values, strict=True):
             if at < len(after.values) and value == after.values[at]:
                 at += 1
             elif position is None or parts.get(position, 0) & ~_KEPT_BACK:
-                return False  # read and not sent: lost, or left for the next one to say again
-    return after.values[at:] == views[-1].values
+                return None  # read and not sent: lost, or left for the next one to say again
+        begins.append(at)
+    return begins if after.values[at:] == views[-1].values else None
+
+
+def begun_anew(views: Sequence[View], after: View) -> Hop | None:
+    """What is wrong with an answer that is `continued`, where a later response says again how the answer began.
+
+    Whoever asks again has to leave out what he has sent. All that was sent of an attempt that broke, said once more
+    from its first event on, was sent twice; less may be an accident, or what the provider repeats. None: nothing.
+    """
+    begins = _begins(views, after) or [0]
+    ends = [*begins[1:], len(after.values)]
+    again = [_as_it_began(after, begin, end) for begin, end in zip(begins, ends, strict=True)]
+    if not any(_texts(after, begin, count) for begin, count in zip(begins, again, strict=True)):
+        return None
+    first = next(end for end in ends if end)  # behind what was sent of the first one that said anything
+    twice = [
+        _sent_twice(after, begin, count, exact=len(views) == 2)
+        for begin, count in zip(begins, again, strict=True)
+        if count >= first and len(_texts(after, begin, count)) >= _BEGINNING
+    ]
+    broke = all(view.record.complete is False for view in views[:-1])
+    return faulty(twice, Proof("by_attempts", "semantic")) if twice and broke else Hop("unproven", reason=_ANEW)
+
+
+def _as_it_began(after: View, begin: int, end: int) -> int:
+    """How many of the events from this place on are those with which the answer began."""
+    pairs = zip(after.values[:begin], after.values[begin:end], strict=False)
+    return next((i for i, (one, other) in enumerate(pairs) if one != other), min(begin, end - begin))
+
+
+def _texts(after: View, begin: int, count: int) -> set[int]:
+    """The different contents in so many events from this place on."""
+    return {value for value in after.values[begin : begin + count] if value and after.content.get(value)}
+
+
+def _sent_twice(after: View, begin: int, count: int, *, exact: bool) -> Change:
+    span = (begin, begin + count - 1)
+    values = Counter(value for value in after.values[begin : begin + count] if value is not None)
+    return Change("duplicate", count, exact, "after", span, span, placed=True, values=tuple(values.items()))

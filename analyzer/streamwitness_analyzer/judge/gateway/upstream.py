@@ -29,7 +29,17 @@ from streamwitness_analyzer.judge.testimony.view import View
 from .crossing import Crossing, Edited, Made, all_due, unproven
 from .envelope import uncounted
 from .excuses import judge_leg, with_its_finish
-from .legs import continued, equal_legs, explained_by, passed_on, related, replaced, shows_nothing_of, spliced
+from .legs import (
+    begun_anew,
+    continued,
+    equal_legs,
+    explained_by,
+    passed_on,
+    related,
+    replaced,
+    shows_nothing_of,
+    spliced,
+)
 from .recut import same_content
 from .rewritten import under_one_number, untold_calls
 
@@ -129,7 +139,7 @@ def _several(legs: Sequence[Record], egress: Record) -> Upstream:
     if not after.digests or not all(view.digests for view in views):
         return replace(last, hop=unproven("no digests were recorded"))
     if after.n and continued(views, after):
-        return replace(last, hop=Hop("intact", prefix=after.n), joined=True)
+        return replace(last, hop=begun_anew(views, after) or Hop("intact", prefix=after.n), joined=True)
     whole = [leg for leg in legs if leg.complete]
     for leg in reversed(whole or legs):
         crossing = Crossing(leg, egress)

@@ -87,6 +87,8 @@ class Finding:
             return words.RAISED_AT
         if change.error:
             return words.SWALLOWED
+        if change.proof.case == "by_attempts":
+            return words.BEGUN_ANEW
         if change.proof.case != "envelope" or self.fault.by_itself:
             return change.kind
         return {"fabricated": words.MADE_UP, "altered": words.OTHER_FINISH}.get(change.kind, change.kind)

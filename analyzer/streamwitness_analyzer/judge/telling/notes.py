@@ -24,7 +24,12 @@ from streamwitness_analyzer.judge.testimony.records import Record
 
 from . import words
 
-_COUNTED: Final = {"superseded": "upstream attempt", "refused": "upstream attempt", "unanswered": "request"}
+_COUNTED: Final = {
+    "superseded": "upstream attempt",
+    "went_on": "upstream attempt",
+    "refused": "upstream attempt",
+    "unanswered": "request",
+}
 """Notes that count no events → what they count."""
 _WITHOUT_AN_ERROR: Final = frozenset(("complete", "eof", "unfinished"))
 """Ends of a gateway's answer that tell its client of no error."""
@@ -46,15 +51,22 @@ def notes(every: Sequence[Path], main: Path | None, recovered: int = 0) -> list[
         notes += _numbering(main)
     if recovered:
         notes.append(_note("recovered", recovered))
-    superseded = {leg.recorder for path in every for leg in path.upstream.superseded}
-    if superseded:
-        notes.append(_note("superseded", len(superseded)))
+    notes += _replaced(every)
     notes += [*_refused(every, main), *_unanswered(every)]
     if any(path.upstream.recut and path.upstream.hop and path.upstream.hop.status == "intact" for path in every):
         notes.append(_note("recut", 1))
     finishes = {path.exchange.id: told for path in every if (told := path.upstream.other_finish)}
     notes += [_note("other_finish", 1, f"{sent} instead of {read}") for read, sent in finishes.values()]
     return [*notes, *_edited(every)]
+
+
+def _replaced(every: Sequence[Path]) -> list[dict[str, Any]]:
+    """Upstream attempts that broke: another one answered in their place, or behind what had been sent of them."""
+    legs = {leg.recorder: path.upstream for path in every for leg in path.upstream.superseded}
+    superseded = [upstream for upstream in legs.values() if not upstream.joined]
+    went_on = [u for u in legs.values() if u.joined and u.hop is not None and u.hop.status == "intact"]
+    counts = {"superseded": len(superseded), "went_on": len(went_on)}
+    return [_note(kind, count) for kind, count in counts.items() if count]
 
 
 def _refused(every: Sequence[Path], main: Path | None) -> list[dict[str, Any]]:

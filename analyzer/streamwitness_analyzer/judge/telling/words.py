@@ -40,10 +40,15 @@ VERBS: Final = {
 SWALLOWED: Final = "swallowed"
 MADE_UP: Final = "made up"
 OTHER_FINISH: Final = "other finish"
+BEGUN_ANEW: Final = "begun anew"
 RAISED_AT: Final = "raised at"
 SPECIAL: Final = {
     SWALLOWED: ("swallowed an error", "The error that {had} never {came}: nothing that came out tells of it."),
     OTHER_FINISH: ("changed why the answer ended", "The reason to finish that {came} is not the one that {had}."),
+    BEGUN_ANEW: (
+        "sent the beginning of the answer twice",
+        "{count} {came} twice: of an upstream response that broke, and again of the next one, which begins the same.",
+    ),
     RAISED_AT: ("raised at {what}", "The application's own code raised at {count}, and so {it} took no effect."),
     MADE_UP: ("made up the end of the answer", "The answer ends with {count} that {came}, and that {never_had}."),
 }
@@ -205,6 +210,7 @@ GATEWAY_ENDS: Final = {
 NOTES: Final = {
     "undelivered": "{count} in flight when the client stopped; nobody lost {it}.",
     "superseded": "{count} broke or was given up, and another answered in its place; that accuses nobody.",
+    "went_on": "{count} broke or was given up, and the answer went on with another one; that accuses nobody.",
     "refused": "{count} came to nothing: the upstream refused, by status {detail}.",
     "refusal_untold": "The gateway answered with a stream all the same, and told its client nothing of the refusal.",
     "unanswered": "{count} that the gateway made upstream got no response: unreachable, too slow, or still under way.",
