@@ -20,7 +20,7 @@ from bench.truth.build import (
     used,
 )
 from streamwitness.blocks import Block
-from streamwitness.semconv import ERROR, OBSERVER_FAULT, STATUS_CODE, TERMINAL, Point
+from streamwitness.semconv import ERROR, OBSERVER_FAULT, PING, STATUS_CODE, TERMINAL, Point
 from streamwitness_analyzer.judge import judge
 
 ANSWER = answer(range(1, 13))
@@ -298,6 +298,17 @@ def test_a_finish_behind_the_terminator_was_never_due() -> None:
     ends = {"egress": How("egress", legs=(LEG,), complete=False), "wire": How("wire", complete=False)}
     ending = judge(path(late, sent, sent, **ends), settled=True)["ending"]
     assert (ending["class"], ending["by"]) == ("protocol_violation", "source")
+
+
+def test_where_the_finish_of_a_whole_upstream_stood_lost_rows_hide() -> None:
+    """It may have come behind the terminator, at which its gateway stopped: then nobody cut anything off."""
+    late = [*ANSWER[:-2], ANSWER[-1], ANSWER[-2]]
+    ends = {"egress": How("egress", legs=(LEG,), complete=False), "wire": How("wire", complete=False)}
+    blocks = path(late, late[:-1], late[:-1], **ends)
+    expected: tuple[Point, ...] = ("ingress", "egress", "wire")
+    leg = How("ingress", leg=0, expected=expected).blocks([*late, Event(parts=PING)], [len(late) - 2, len(late)])
+    held = [*(block for block in blocks if block.point != "ingress"), leg[0], leg[2]]
+    assert ended(held)[1] is None
 
 
 def test_an_exception_behind_a_timeout_is_that_timeout() -> None:

@@ -90,13 +90,14 @@ def _ingress_state(path: Path) -> str:
     lines: tuple[tuple[bool, str], ...] = (
         (not complete and _another_answered(path), nobody),
         (complete and _another_may_have_failed(path, leg, egress), nobody),
-        (complete and egress == "raised" and _may_have_broken(path, leg), nobody),
+        (complete and egress == "raised" and leg.end in _BROKEN and "" in _breaks(path, leg), nobody),
         (not complete and not leg.total("judged") and _said_something(path), nobody),  # which is not of this one
         (egress == "misframed" and _every_upstream_seen(path), state),  # none of what it is made of came in so
         # it may be a side call's, and clears nobody
         (complete and egress not in ("complete", "none") and not (fed or _begins_as(path, leg)), nobody),
         (not complete and egress == "complete" and not (made_up or let_go), nobody),
-        (complete and egress == "unfinished" and _finishes_behind_its_end(leg), "unfinished"),
+        (complete and egress == "unfinished" and _finishes_behind_its_end(leg) is True, "unfinished"),
+        (complete and egress == "unfinished" and _finishes_behind_its_end(leg) is None, nobody),
     )
     return next((word for fits, word in (*lines, (state == "none", nobody)) if fits), state)
 
@@ -118,9 +119,11 @@ def _said_something(path: Path) -> bool:
     return sent is not None and sent.closed and bool(sent.total("content"))
 
 
-def _finishes_behind_its_end(leg: Record) -> bool:
-    """Whether its finish came behind its terminator, where nothing more is due."""
+def _finishes_behind_its_end(leg: Record) -> bool | None:
+    """Whether its finish came behind its terminator, where nothing more is due; None where lost rows hide it."""
     ends, finishes = positions_with(leg, TERMINAL), positions_with(leg, FINISH)
+    if len(ends) < leg.part("terminal") or len(finishes) < leg.part("finish"):
+        return None
     return bool(ends and finishes) and ends[0] < finishes[0]
 
 
@@ -169,11 +172,6 @@ def _raised_its_break(path: Path, leg: Record) -> bool:
     """Whether a gateway that raised let pass what broke its upstream behind the finish: an error of the same class."""
     broke, raised = _breaks(path, leg)
     return broke == raised != "" and _every_upstream_seen(path)
-
-
-def _may_have_broken(path: Path, leg: Record) -> bool:
-    """The same where not both of them tell that class."""
-    return leg.end in _BROKEN and "" in _breaks(path, leg)
 
 
 def _breaks(path: Path, leg: Record) -> tuple[str, str]:
