@@ -21,9 +21,8 @@ from .sockets.acts import Event
 from .ways import sorts
 
 _UNPROVABLE: Final = frozenset(("unprovable",))
+_HANDING_ON_THE_TERMINATOR: Final = ("anthropic",)
 _TELLING_THE_WHOLE: Final = ("openai_responses",)
-_NONE: Final[tuple[Point, ...]] = ()
-_BEHIND: Final[tuple[Point, ...]] = ("egress", "wire")
 
 
 @dataclass
@@ -32,7 +31,7 @@ class _Numbered(Journey):
 
     owed: dict[Component, Sequence[Event]] = field(default_factory=dict)
     """What an honest one would have handed on, where that is not what came to it."""
-    bare: frozenset[Point] = frozenset()
+    bare: Sequence[Point] = ()
     """Points whose events carry no ids."""
 
     def __post_init__(self) -> None:
@@ -88,7 +87,7 @@ class _Numbered(Journey):
 def _gateway_puts_right(one: _Numbered) -> None:
     """The provider, or a queue behind it, says it twice or in another order; the gateway goes by the ids."""
     one.of(UNNUMBERED)
-    one.bare = frozenset(one.rng.choice((_NONE, _BEHIND)))
+    one.bare = one.rng.choice(((), ("egress", "wire")))
     one.gateway(one.wrong("source"), one.answer)
     one.owed["gateway"], one.notes = one.answer, _UNPROVABLE
 
@@ -128,6 +127,17 @@ def _client_puts_right(one: _Numbered) -> None:
     one.by("completed", "source")
 
 
+def _network_ends_it_early(one: _Numbered) -> None:
+    """It exchanges the terminator and the finish before it, which nobody puts right: a digest has neither place."""
+    one.of(_HANDING_ON_THE_TERMINATOR)
+    one.bare = ("ingress", "egress", "wire")
+    *rest, last, end = one.answer
+    came = [*rest, end, last]
+    one.gateway(one.answer, one.answer)
+    one.client(came, came)
+    one.did("transport", "move", len(rest))
+
+
 # --------------------------------------------------------------------------- by the whole text
 
 
@@ -151,7 +161,7 @@ def _parser_fills_a_hole(one: _Numbered) -> None:
 
 _WAYS: Final = (
     _gateway_puts_right, _gateway_loses_more, _parser_puts_right, _parser_puts_right_the_network, _client_puts_right,
-    _gateway_fills_a_hole, _parser_fills_a_hole,
+    _network_ends_it_early, _gateway_fills_a_hole, _parser_fills_a_hole,
 )  # fmt: skip
 
 SORTS: Final = sorts("mends", 1, _WAYS, lambda rng: _Numbered(rng, rng.choice(SSE)))

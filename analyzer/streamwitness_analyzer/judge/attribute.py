@@ -19,7 +19,7 @@ from streamwitness.semconv import COMPONENT_BEFORE, PART, POINTS, Component, Poi
 from .client.handed import cut_anew, judge_handed_on
 from .compare.change import MENDED, SURPLUS, Change, Hop
 from .compare.places import judge_views
-from .testimony.parts import misframed, withholds
+from .testimony.parts import judged_behind_terminal, misframed, withholds
 from .testimony.records import Record
 from .testimony.view import View
 
@@ -182,12 +182,21 @@ def _all_came(one: Step, two: Step) -> bool:
     A terminator came where it was read to, whether or not it was handed on.
     """
     before, after = one.before, two.after
-    if one.hop.status != "intact" and more_without_output(before, after):
+    unseen = one.hop.status != "intact"
+    if unseen and (more_without_output(before, after) or not terminator_in_place(before, after)):
         return False
     short = {name for name in _NO_OUTPUT if before.part(name) > after.part(name)}
     if after.end == "stopped_at_terminal":
         short.discard("terminal")
-    return not short if one.hop.status != "intact" else "error" not in short
+    return not short if unseen else "error" not in short
+
+
+def terminator_in_place(before: Record, after: Record) -> bool:
+    """Whether as much is known to stand behind the terminator that was handed on as behind the one that was sent."""
+    if not after.part("terminal"):
+        return True
+    sent, out = judged_behind_terminal(before), judged_behind_terminal(after)
+    return sent is not None and sent == out
 
 
 def more_without_output(before: Record, after: Record) -> bool:

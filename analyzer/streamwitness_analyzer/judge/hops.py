@@ -9,7 +9,7 @@ from typing import Final
 
 from streamwitness.semconv import CLIENT_ENDS, CLIENT_POINTS, PART, POINTS, READ_OUT, Point
 
-from .attribute import Step, attribute, less_without_output, more_without_output
+from .attribute import Step, attribute, less_without_output, more_without_output, terminator_in_place
 from .client.handed import judge_handed_on
 from .client.kept import judge_kept
 from .client.named import compare_named
@@ -174,6 +174,7 @@ def _on_the_way(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
     if hop.status != "intact" or before.point != "egress":
         return hop
     other = more_without_output(before, after) or (peer and less_without_output(before, after))
+    other = other or not terminator_in_place(before, after)
     return replace(hop, status="unproven", reason=_NO_OUTPUT) if other else hop
 
 

@@ -341,3 +341,14 @@ def test_what_may_have_been_misread_accuses_no_parser() -> None:
     one_else = [*lines[:4], found[0], *lines[5:]]
     blocks = path(None, lines, lines, one_else, **cut)  # type: ignore[arg-type]
     assert told([b for b in blocks if not b.final]) == [("gap_or_late", ["parser"], "certain")]
+
+
+@pytest.mark.parametrize(("swapped", "integrity"), [(True, "unproven"), (False, "intact")])
+def test_a_terminator_that_was_handed_on_stands_where_it_was_sent(swapped: bool, integrity: str) -> None:
+    """The end of the wire's record is lost, and no digest tells of the terminator: its place among the others does."""
+    *rest, last, end = ANSWER
+    came = [*rest, end, last] if swapped else ANSWER
+    blocks = three(ANSWER, came, came)
+    assert judge([b for b in blocks if not (b.point == "wire" and b.final)], settled=True)["integrity"] == integrity
+    unseen = path(None, ANSWER, came, came, expected=("egress", "parsed"))
+    assert judge([b for b in unseen if b.point != "wire"], settled=True)["integrity"] == integrity

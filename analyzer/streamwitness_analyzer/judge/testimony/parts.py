@@ -194,6 +194,18 @@ def output_behind_terminal(record: Record) -> bool:
     return hidden or any(position > first and mask & _OF_JUDGED for position, mask in masks if first is not None)
 
 
+def judged_behind_terminal(record: Record) -> int | None:
+    """How many events with output or a finish stand behind the terminator; None where lost rows hide that."""
+    masks = parts_of(record)
+    places = sorted(position for position, mask in masks.items() if mask & TERMINAL)
+    if not places or len(places) != record.part("terminal") or not record.closed:
+        return None
+    behind = range(places[0] + 1, record.events)
+    if any(position not in masks for position in behind):
+        return None
+    return sum(1 for position in behind if masks[position] & _OF_JUDGED)
+
+
 def same_slots(before: Record, after: Record) -> bool:
     """Whether the whole content of every slot is equal, however it was cut into events; both must be closed.
 
