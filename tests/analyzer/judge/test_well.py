@@ -166,6 +166,15 @@ def test_a_gateway_may_write_it_otherwise() -> None:
     assert _sound(_changed(judging.healthy(EVENTS), "ingress", payload_s=1, payload_o=2)) is not None
 
 
+def _more(parts: tuple[int, ...], part: int) -> tuple[int, ...]:
+    """One event more with this part."""
+    return tuple(count + (part == 1 << place) for place, count in enumerate(parts))
+
+
+def _counting(block: Block, name: str, count: int) -> Block:
+    return replace(block, totals=block.totals | {name: count})
+
+
 SLOTS: Final = ("0/text/0 a 1",)
 """A text that no other point has."""
 ODD: Final[dict[str, Callable[[list[Block]], list[Block]]]] = {
@@ -188,6 +197,31 @@ ODD: Final[dict[str, Callable[[list[Block]], list[Block]]]] = {
     "the application shows its result": lambda blocks: _changed(blocks, "applied", slot_digests=SLOTS),
     "the gateway wrote it otherwise, of many texts": lambda blocks: [
         replace(b, slot_digests=SLOTS * sc.MAX_SLOTS, payload_s=1 if b.point == "ingress" else 2) for b in blocks
+    ],
+    "the gateway wrote it otherwise, with another reason": lambda blocks: [
+        replace(b, payload_s=1, extra=b.extra | {sc.FINISH_REASONS_ATTRIBUTE: ("length",)})
+        if b.point == "ingress"
+        else b
+        for b in blocks
+    ],
+    "an error came": lambda blocks: [replace(b, total_parts=_more(b.total_parts, sc.ERROR)) for b in blocks],
+    "an event could not be read": lambda blocks: [_counting(b, "malformed", 1) for b in blocks],
+    "its upstream lists another response": lambda blocks: _changed(blocks, "ingress", legs=("1" * 16,)),
+    "the gateway let go of its upstream": lambda blocks: _changed(blocks, "ingress", end="cancelled"),
+    "the gateway sent other kinds of events": lambda blocks: [
+        replace(b, total_parts=_more(b.total_parts, sc.ROLE)) if b.point == "egress" else b for b in blocks
+    ],
+    "the gateway put calls together otherwise": lambda blocks: _changed(blocks, "egress", slot_digests=SLOTS),
+    "the parser tells another reason": lambda blocks: [
+        replace(b, extra=b.extra | {sc.FINISH_REASONS_ATTRIBUTE: ("length",)}) if b.point == "parsed" else b
+        for b in blocks
+    ],
+    "the parser handed on fewer with output": lambda blocks: [
+        _counting(b, "judged", 1) if b.point == "parsed" else b for b in blocks
+    ],
+    "two terminators came": lambda blocks: [
+        replace(b, total_parts=_more(b.total_parts, sc.TERMINAL)) if b.point in ("ingress", "egress", "wire") else b
+        for b in blocks
     ],
     "two processes read": lambda blocks: _changed(blocks, "parsed", witness="9" * 16),
     "an exchange in which somebody did not speak": lambda blocks: [b for b in blocks if b.point != "wire"],
