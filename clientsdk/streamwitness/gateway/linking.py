@@ -24,7 +24,7 @@ from streamwitness.headers import ResponseHeader
 from streamwitness.observer import BodyObserver
 from streamwitness.recorder import new_id
 from streamwitness.selection import profile_named
-from streamwitness.semconv import EDITED, EDITS, Edit
+from streamwitness.semconv import EDITED, EDITS, UNANSWERED, Edit
 from streamwitness.tracing import host_span
 from streamwitness.witness import Identity, Witness
 
@@ -85,7 +85,7 @@ def _taken_up(token: str, runtime: Runtime | None) -> LinkedExchange | None:
 class LinkedExchange:
     """An exchange that another process answers, as the worker sees it that reads upstream for it."""
 
-    __slots__ = ("_edits", "_first", "_leg", "_lock", "_more", "_witness", "ended", "runtime")
+    __slots__ = ("_edits", "_first", "_leg", "_lock", "_more", "_unanswered", "_witness", "ended", "runtime")
 
     def __init__(self, runtime: Runtime, leg: LinkedLeg) -> None:
         self.runtime = runtime
@@ -95,6 +95,7 @@ class LinkedExchange:
         self._first: _First | None = None
         self._more: list[str] = []
         self._edits: set[Edit] = set()
+        self._unanswered = 0
         self._lock = threading.RLock()
 
     @property
@@ -131,7 +132,9 @@ class LinkedExchange:
                 observer.close("eof", extra=refusal.told)
 
     def awaits(self, more: int) -> None:
-        """The gateway does not wait for it: the leg that it listed is not there before it has ended."""
+        """A request is under way, or (−1) no longer: what no response has come to is told by the first leg."""
+        with self._lock:
+            self._unanswered += more
 
     def reading(self, tap: Tap) -> None:
         """Nothing is sent here whose order beside what is read would matter."""
@@ -153,10 +156,11 @@ class LinkedExchange:
             first.release()
 
     def told(self) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """What the first leg's closing block says: the further legs, and the edits."""
+        """What the first leg's closing block says: the further legs, the edits, and requests without a response."""
         with self._lock:
             edits = [kind for kind in EDITS if kind in self._edits]
-            return tuple(self._more), {EDITED: edits} if edits else {}
+            told = {EDITED: edits, UNANSWERED: max(0, self._unanswered)}
+            return tuple(self._more), {key: value for key, value in told.items() if value}
 
     def _next_id(self) -> str:
         """The recorder that was listed, then further ones, in the order of their numbers."""

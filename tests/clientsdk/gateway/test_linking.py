@@ -12,10 +12,10 @@ import pytest
 from streamwitness import faults
 from streamwitness.blocks import Block
 from streamwitness.gateway import edited, link, linked, upstream
-from streamwitness.gateway.context import MAX_LEGS, GatewayExchange, bound, current
+from streamwitness.gateway.context import MAX_LEGS, MAX_REFUSALS, GatewayExchange, Refusal, bound, current
 from streamwitness.gateway.linking import NOTHING, LinkedExchange
 from streamwitness.runtime import ClientSettings, Runtime
-from streamwitness.semconv import EDITED
+from streamwitness.semconv import EDITED, STATUS_CODE
 from streamwitness.testing import MemorySink, recording
 from streamwitness_analyzer.judge import judge
 from tests.clientsdk.export.receiver import Receiver
@@ -143,6 +143,41 @@ def test_a_whole_completion_of_a_worker_leaves_the_hop_unproven(gateway: Gateway
         read(worker, ANSWER)
     send(gateway, [*ANSWER[:3], *ANSWER[4:]])
     assert (found(verdict(sink.blocks)), verdict(sink.blocks)["integrity"]) == ([], "unproven")
+
+
+REFUSED = Refusal(429, "api.example", "httpx")
+
+
+def test_a_worker_that_was_refused_and_then_answered(gateway: GatewayExchange, sink: MemorySink) -> None:
+    """The refusal is a leg with its status, beside the one that answered it is nothing, and they are bounded."""
+    with linked(link(), runtime=runtime(sink)):
+        worker = current()
+        assert worker is not None
+        for _ in range(MAX_REFUSALS + 3):
+            worker.refused(REFUSED)
+        read(worker, ANSWER)
+    send(gateway, [*ANSWER[:3], *ANSWER[4:]])
+    legs = [block for block in sink.at("ingress") if block.final]
+    assert [block.extra.get(STATUS_CODE) for block in legs].count(429) == len(legs) - 1 <= MAX_REFUSALS + 1
+    assert found(verdict(sink.blocks)) == [("gap", ["gateway"], "certain")]
+
+
+@pytest.mark.parametrize("unanswered", [True, False])
+def test_a_worker_whose_last_request_got_no_response(
+    unanswered: bool, gateway: GatewayExchange, sink: MemorySink
+) -> None:
+    """One upstream refused; of another that never answered nobody knows whether it was there: nobody ended it."""
+    with linked(link(), runtime=runtime(sink)):
+        worker = current()
+        assert worker is not None
+        worker.refused(REFUSED)
+        if unanswered:
+            worker.awaits(1)
+    send(gateway, [b'data: {"error": {"message": "none of them"}}\n\n'])
+    ending = verdict(sink.blocks)["ending"]
+    assert (ending["class"], ending["by"]) == (
+        ("upstream_error", None) if unanswered else ("upstream_rejected", "source")
+    )
 
 
 def test_a_body_that_outlives_the_block_closes_at_its_end(gateway: GatewayExchange, sink: MemorySink) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from streamwitness.semconv import HOLD_AFTER, HOLD_MS, LAST_WAIT_MS, READ_WAIT_MS, UNANSWERED
+from streamwitness.semconv import HOLD_AFTER, HOLD_MS, LAST_WAIT_MS, READ_WAIT_MS
 from streamwitness_analyzer.judge.attribute import Step
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -115,7 +115,7 @@ def _behind_gateway_out(path: Path, egress: Record, wire: Record) -> Where | Non
     if path.upstream.edited:  # what it leaves out on purpose it need not have had in hand
         return None
     since = _had_more_since(leg, egress)
-    if egress.told(UNANSWERED) is not None:  # what it had may be one step's, and the next one's was not answered yet
+    if path.exchange.unanswered:  # what it had may be one step's, and the next one's was not answered yet
         return None
     if not egress.events and _kept_its_first_ms(leg, egress) >= BUDGET_MS:
         return "gateway"

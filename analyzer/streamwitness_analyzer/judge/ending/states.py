@@ -11,7 +11,6 @@ from streamwitness.semconv import (
     PART,
     STATUS_CODE,
     TERMINAL,
-    UNANSWERED,
 )
 from streamwitness_analyzer.judge.compare.change import LOSSES, OWN_ENDS, Hop, Reason
 from streamwitness_analyzer.judge.path import Path
@@ -108,7 +107,7 @@ def _came_to_nothing(path: Path, egress: str) -> bool:
     One that never answered may not even have been there to be asked.
     """
     sent = path.record("egress")
-    if sent is None or not sent.closed or sent.told(UNANSWERED) is not None or not _every_upstream_seen(path):
+    if sent is None or not sent.closed or path.exchange.unanswered or not _every_upstream_seen(path):
         return False
     return not path.exchange.legs and egress != "complete" and not sent.total("content")
 

@@ -9,7 +9,6 @@ from streamwitness.semconv import (
     LINKED,
     PROVIDER_NAME,
     STATUS_CODE,
-    UNANSWERED,
     UPSTREAM_BREAKS,
     UPSTREAM_HOLES,
     UPSTREAM_MISMATCHES,
@@ -89,8 +88,8 @@ def _ended_by_a_refusal(main: Path) -> bool:
 
 def _unanswered(every: Sequence[Path]) -> list[dict[str, Any]]:
     """Requests upstream that no response came to, where that may be why nothing came."""
-    sent = {path.exchange.id: path.record("egress") for path in every}
-    count = sum(_count(record, UNANSWERED) for record in sent.values() if record is not None and not record.complete)
+    sent = {path.exchange.id: (path.exchange, path.record("egress")) for path in every}
+    count = sum(exchange.unanswered for exchange, egress in sent.values() if egress is not None and not egress.complete)
     return [_note("unanswered", count)] if count > 0 else []
 
 

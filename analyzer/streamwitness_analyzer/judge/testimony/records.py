@@ -26,10 +26,12 @@ from streamwitness.semconv import (
     ROLES,
     STAMPED,
     STATUS_CODE,
+    UNANSWERED,
     Point,
 )
 
 T = TypeVar("T")
+_GATEWAY: Final[tuple[Point, ...]] = ("ingress", "egress")
 _PLACE: Final = {name: place for place, name in enumerate(PARTS)}
 _BIT: Final = {point: 1 << place for place, point in enumerate(POINTS)}
 """Point → its bit in `expected`."""
@@ -158,6 +160,12 @@ class Exchange:
         """The recorders of the legs that an answer lists, without those that are known to have refused."""
         told = egress.closing.legs if egress is not None and egress.closing is not None else ()
         return frozenset(told).difference(r.recorder for r in self._at.get("ingress", ()) if r.refused)
+
+    @property
+    def unanswered(self) -> int:
+        """Requests upstream that no response came to, as the answer tells, or the leg that another process reads."""
+        told = (record.told(UNANSWERED) for point in _GATEWAY for record in self._at.get(point, ()))
+        return sum(count for count in told if isinstance(count, int))
 
     def hold(self, record: Record) -> None:
         """Add a record, behind those that are here."""
