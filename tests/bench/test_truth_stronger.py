@@ -37,6 +37,7 @@ def verdict(
 
 ONE = Trial("one", "openai_chat", "pass", "httpx", (), (), Ended(frozenset(), None), [], frozenset(POINTS))
 LOST = verdict(("certain", ["transport"]))
+CUT = verdict(("certain", ["gateway"]), ending="gateway_truncated", by="gateway", points=("egress",))
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,15 @@ LOST = verdict(("certain", ["transport"]))
         (LOST, verdict(("certain", ["transport"]), integrity="unproven"), 1),
         (verdict(cleared=("transport",)), LOST, 1),
         (verdict(cleared=("transport",)), verdict(("narrowed", ["transport", "parser"])), 0),
+        (LOST, verdict(("inconsistent", []), integrity="unproven"), 0),
+        (CUT, verdict(("certain", ["gateway"]), ending="client_abandoned", by="client"), 0),
+        (CUT, verdict(("certain", ["gateway"]), ending="client_abandoned", by="client", integrity="unproven"), 1),
+        (CUT, verdict(("narrowed", ["gateway", "transport"]), ending="client_abandoned", by="client"), 1),
+        (
+            verdict(("certain", ["gateway"]), ending="gateway_truncated", by="gateway"),
+            verdict(("certain", ["gateway"]), ending="client_abandoned", by="client"),
+            1,
+        ),
         (verdict(ending="network_lost", by="transport"), verdict(by="source"), 1),
         (verdict(ending="client_gone"), verdict(ending="client_cancelled", by="client"), 0),
         (verdict(ending="client_timeout", by="client"), verdict(ending="stalled", by="gateway"), 0),

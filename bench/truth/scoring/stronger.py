@@ -18,6 +18,7 @@ _Verdict = Mapping[str, Any]
 _BY_NUMBERS: Final = "numbers alone"
 """Note of a stream in which equal events are in disorder, which rows alone can show, whoever looks at it."""
 _COULD_COME_AGAIN: Final = frozenset(("gap", "tail", "gap_or_late"))
+_CUT: Final = ("gateway_truncated", "gateway")
 _WAITED: Final = ("client_timeout", "client")
 """What a stall is told as where nobody tells where progress stopped: its client waited no longer, which it says."""
 
@@ -71,12 +72,20 @@ def _cleared(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
         return
     if weak["integrity"] == "intact" != whole["integrity"]:
         yield f"intact; with all records: {whole['integrity']}"
-    if weak["integrity"] == "damaged" != whole["integrity"]:
+    if weak["integrity"] == "damaged" != whole["integrity"] and not _contradicted(whole):
         yield f"damaged; with all records: {whole['integrity']}"
     damage = [f for f in whole["findings"] if f["confidence"] == "certain" and f["kind"] not in HARMLESS]
     guilty = {component for finding in damage for component in finding["suspects"]}
     if false := guilty & set(weak["why"]["cleared"]):
         yield f"cleared: {', '.join(sorted(false))}; with all records: certain"
+
+
+def _contradicted(whole: _Verdict) -> bool:
+    """Whether all records together contradict each other, for which they accuse nobody: it is damage all the same.
+
+    Two faults that undo each other look so. Who holds fewer records may see one of them alone, and tells who did it.
+    """
+    return any(finding["confidence"] == "inconsistent" for finding in whole["findings"])
 
 
 def _nothing_left_of_somebody(trial: Trial, weak: _Verdict) -> bool:
@@ -107,9 +116,19 @@ def _ended(trial: Trial, weak: _Verdict, whole: _Verdict) -> Iterator[str]:
         return
     if (told, by, real) == ("completed", "source", "completed"):
         return  # which accuses nobody
+    if (told, by) == _CUT and _accuses(whole, "gateway") and not _held(weak) & set(CLIENT_POINTS):
+        return  # it did cut the answer, and of a client that had left before, no record is held
     if by == "source" and not _points(weak) >= _points(whole):
         return  # as far as anybody knows: of the points behind it no record is left, and none was announced
     yield f"ended by {by} ({told}); with all records: by {maker or 'nobody'} ({real})"
+
+
+def _accuses(verdict: _Verdict, who: Component) -> bool:
+    return any(f["confidence"] == "certain" and f["suspects"] == [who] for f in verdict["findings"])
+
+
+def _held(verdict: _Verdict) -> Set[str]:
+    return {point["point"] for point in verdict["points"] if point["held"] != "none"}
 
 
 def _points(verdict: _Verdict) -> Set[str]:

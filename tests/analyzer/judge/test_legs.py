@@ -79,7 +79,7 @@ BROKE: Final = How("ingress", leg=0, end="reset", complete=False)
 
 
 def of_both(
-    first: Sequence[Event], second: Sequence[Event] = ANSWER, *, how: How = BROKE, lost: tuple[str, int] | None = None
+    first: Sequence[Event], second: Sequence[Event] = ANSWER, *, how: How = BROKE, lost: Any = None
 ) -> dict[str, Any]:
     """The verdict on a gateway that sent all of a response, and then all of another."""
     blocks = attempts((how, SECOND), (first, second), [*first, *second])
@@ -129,8 +129,8 @@ def test_an_answer_that_goes_on_with_another_response_is_intact() -> None:
     assert "the answer went on with another one" in verdict["notes"][0]["sentence"]
 
 
-@pytest.mark.parametrize("lost", [("ingress", 0), ("ingress", 1)])
-def test_where_rows_are_lost_nobody_knows_that_it_was_begun_anew(lost: tuple[str, int]) -> None:
+@pytest.mark.parametrize("lost", [("ingress", 0), ("ingress", 1), ("egress", None)])
+def test_where_rows_are_lost_nobody_knows_that_it_was_begun_anew(lost: Any) -> None:
     """Nor is it called intact."""
     verdict = of_both(ANSWER[:6], lost=lost)
     assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
