@@ -34,6 +34,7 @@ from streamwitness.semconv import (
 from . import ends
 from .links import Link
 from .reader import UNREADABLE, NotAnEventError, Reader
+from .tap import safely
 
 UNDECLARED: Final = 0
 """A parser that nobody described is held to the kinds of output of which it did hand on something."""
@@ -92,7 +93,9 @@ class Parsed:
         self._held = 0
         self._last = -1
         """When the last event was handed on."""
-        self.recorder.before_tick = self.settle
+        self._loops: set[weakref.ref[object]] = set()
+        self._stopped = self._asked = False
+        self.recorder.before_tick = self._tick
         self._snapshot: Callable[[Any], Any] | None = None
         self._vouched = client is not None
         self._broken = False
@@ -116,6 +119,7 @@ class Parsed:
         """Record `item`, which is handed to the application next."""
         if self._broken or self.recorder.closed:
             return
+        self._asked = True
         try:
             if self._snapshot is not None and (said := self._snapshot(item)) is not None:
                 waiting = self._waiting.items
@@ -243,13 +247,40 @@ class Parsed:
         self.recorder.event(self._clock(), 0, reading.parts | ERROR, reading.pieces, result=_RAISED)
 
     def _on_body_end(self, end: str) -> None:
-        """The response was closed over the parser's head: `stream.close()`, the end of a `with` block."""
+        """The response was closed over the parser's head: `stream.close()`, the end of a `with` block.
+
+        Within a loop that asks on, what has come is handed on all the same: then the record goes on until the iterator
+        ends, the loop is left, or has not asked between two ticks.
+        """
         if self.inside or CLIENT_ENDS.get(end) != "own":
             return
+        self.settle()
         if end == "abandoned":
             self._close(end)
-        else:
+        elif self._terminal or not self._loops or self._has_all():
             self.closed()
+        else:
+            self._stopped, self._asked = True, True
+
+    def looped(self, loop: object) -> None:
+        """A loop goes over the events by this object, and has it as long as it does."""
+        self._loops.add(weakref.ref(loop, self._left))
+
+    def _left(self, loop: weakref.ref[object]) -> None:
+        self._loops.discard(loop)
+        if self._stopped and not self._loops:
+            safely("client.parsed", self.closed)
+
+    def _has_all(self) -> bool:
+        """Whether all output that has come was handed on."""
+        tap = self.link.tap
+        return tap is None or tap.observer.judged <= self._judged
+
+    def _tick(self) -> None:
+        self.settle()
+        if self._stopped and not (self._asked or self.inside):
+            self.closed()
+        self._asked = False
 
     def _guarded(self, action: Callable[[], None]) -> None:
         if self._broken or self.recorder.closed:
@@ -269,6 +300,8 @@ class Parsed:
             faults.fault("client.parsed", error)
 
     def _close(self, end: str, detail: str = "") -> None:
+        if self._stopped and end != "stopped_at_terminal":  # whatever asking on ended in
+            end, detail = "stopped_at_terminal" if self._terminal else "cancelled", ""
         if not self.recorder.closed:
             self._waiting.last(lambda: self._report(end, detail))
 

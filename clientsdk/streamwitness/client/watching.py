@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from operator import methodcaller
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from streamwitness import faults
 from streamwitness import runtime as _runtime
@@ -97,11 +97,23 @@ class _Watching:
         self._streamwitness_link = link
         self._parsed = parsed
         self._dropped = weakref.finalize(self, _drop, parsed) if parsed is not None else None
+        self._whole: Any = None
+        """Of a loop's own object, what it goes over; the record is open at least as long as that lives."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "_inner":  # not set yet: an object half made has nothing to delegate to
             raise AttributeError(name)
         return getattr(self._inner, name)
+
+    def _loop(self) -> Self:
+        """An object of the same kind for one loop: it is let go of where the loop is left."""
+        parsed = self._parsed
+        if self._whole is not None or parsed is None or parsed.end is not None:
+            return self
+        loop = object.__new__(type(self))
+        loop.__dict__.update(self.__dict__, _whole=self)
+        safely("client.watch", lambda: parsed.looped(loop))
+        return loop
 
     def _stopped(self, error: BaseException) -> None:
         """What ended a step: the iterator's end, or what it raised."""
@@ -129,7 +141,9 @@ class Watched(_Watching, Iterator[T]):
     """A watched iterator or generator."""
 
     def __iter__(self) -> Watched[T]:
-        return self
+        if self._iterator is None and self._parsed is not None:
+            self._iterator = iter(self._inner)
+        return self._loop()
 
     def __next__(self) -> T:
         # `_step` written out: every event passes here, and each call less is time of the host's.
@@ -191,7 +205,9 @@ class AsyncWatched(_Watching, AsyncIterator[T]):
     """A watched async iterator or async generator."""
 
     def __aiter__(self) -> AsyncWatched[T]:
-        return self
+        if self._iterator is None and self._parsed is not None:
+            self._iterator = self._inner.__aiter__()
+        return self._loop()
 
     async def __anext__(self) -> T:
         iterator, parsed = self._iterator, self._parsed

@@ -15,7 +15,7 @@ import pytest
 from streamwitness import faults
 from streamwitness.client import applied, instrument, uninstrument
 from streamwitness.providers.openai_chat import OpenAIChat
-from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL
+from streamwitness.semconv import ALL_PARTS, ERROR, TERMINAL, Point
 from streamwitness.testing import MemorySink, recording
 from tests.clientsdk.client.raw_server import (
     BODY,
@@ -167,9 +167,44 @@ async def test_closing_early_is_a_cancellation_at_both_points(asynchronous: bool
                 async for _chunk in _items(answer):
                     break
                 await _now(answer.close())
+            for _ in range(10):  # an async generator that was left is closed by a task of its event loop
+                await asyncio.sleep(0)
     assert [block.end for block in sink.at("parsed") if block.final] == ["cancelled", "cancelled"]
     assert [block.totals["events"] for block in sink.at("parsed") if block.final] == [1, 1]
     assert next(block.end for block in sink.at("wire") if block.final) == "cancelled"
+
+
+@both
+async def test_what_the_sdk_hands_on_after_a_close_is_recorded(asynchronous: bool, sink: MemorySink) -> None:
+    """A loop that closes its stream and reads on is given what had come: it came, was handed on, and is applied."""
+    body = [b"".join(event(text) for text in "abcdef")]
+    with RawServer(stream(body, end=False, then=wait_for_client)) as server:
+        async with Session(asynchronous, server.url) as session:
+            answer = await session.ask()
+            with contextlib.suppress(openai.APIConnectionError, httpx.StreamError), applied(answer) as report:
+                async for chunk in _items(answer):
+                    report.report(chunk)
+                    if chunk.choices[0].delta.content == "c":
+                        await _now(answer.close())
+    points: tuple[Point, ...] = ("wire", "parsed", "applied")
+    told = [(sink.closing(point).totals["events"], sink.closing(point).end) for point in points]
+    assert told == [(6, "cancelled")] * 3
+
+
+async def test_a_loop_that_asks_no_more_is_over_at_the_next_tick(sink: MemorySink) -> None:
+    """Whoever keeps a loop that he has left holds no record open by it."""
+    with RawServer(stream([event("a") + event("b")], end=False, then=wait_for_client)) as server:
+        async with Session(False, server.url) as session:
+            answer = await session.ask()
+            loop = iter(answer)
+            next(loop)
+            answer.close()
+            assert [block for block in sink.at("parsed") if block.final] == []
+            for now in (1, 2):
+                for recorder in list(sink.tracked):
+                    recorder.tick(now)
+            assert (sink.closing("parsed").end, sink.closing("parsed").totals["events"]) == ("cancelled", 1)
+            del loop
 
 
 async def test_a_stop_button_is_a_cancellation_whatever_its_reader_raises(sink: MemorySink) -> None:
