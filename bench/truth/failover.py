@@ -36,7 +36,7 @@ def _skips_what_it_sent(one: Scene) -> None:
 
 def _begins_anew(one: Scene) -> None:
     """The second answer goes out as it is, behind what was sent of the first one: the beginning is there twice."""
-    texts = [i for i, event in enumerate(one.answer) if one.has(event, "text")]
+    texts = [i for i, event in enumerate(one.answer) if one.has(event, "text") and one.tokens([event])]
     at = one.rng.choice(texts[2:-1]) + 1
     one.leg(one.answer[:at], one.rng.choice(("reset", "eof", "protocol_error")))
     one.leg(one.answer)
