@@ -178,8 +178,8 @@ class _State:
         """How it ended with the stream, while the block goes on."""
         self._shown: list[Kept] = []
         """What those show who show anything, the newest last."""
-        self._foreign = 0
-        """Events of another stream that were built into this one."""
+        self._foreign = self._behind = 0
+        """Events of another stream that were built into this one; and those that came when it was over."""
         self._link, self._clock = link, clock
         self._made: derived.Derived | None = None
         link.witness.expect("applied")
@@ -239,6 +239,7 @@ class _State:
             self._last, self._reading = position, reading
             self._in_step = self._in_step and parsed is not None and position == parsed.recorder.events - 1
             if position != MISSING:
+                self._foreign, self._behind = self._foreign + self._behind, 0
                 hold.reached = max(hold.reached, position)
                 self._reached = max(self._reached, position)
         except Exception as error:
@@ -296,8 +297,13 @@ class _State:
             self._record(position, reading, result, parts, detail)
 
     def _record_foreign(self, result: str, parts: int | None, detail: str) -> None:
-        """It is no event of this stream, whatever is reported of it; as one it would only hide what is missing."""
-        self._foreign += result in _TAKEN_UP
+        """It is no event of this stream, whatever is reported of it; as one it would only hide what is missing.
+
+        Behind its last one it is of an answer that the application goes on with, and mixed into nothing.
+        """
+        over = self._link.parsed is not None and self._link.parsed.end is not None
+        self._behind += over and result in _TAKEN_UP
+        self._foreign += not over and result in _TAKEN_UP
         self.raised = detail if result == "raised" else ""
 
     def _record(self, position: int, reading: Reading, result: str, parts: int | None, detail: str) -> None:
@@ -332,7 +338,7 @@ class _State:
         if self.recorder.closed:
             return
         try:
-            if not self._broken and (key := self._link.witness.key) is not None:
+            if not (self._broken or self._behind) and (key := self._link.witness.key) is not None:
                 self.recorder.kept = digested(self._shown, key)
         except Exception as error:  # the application's answer is an object of its own: only its text is not compared
             faults.fault("client.applied", error)

@@ -299,6 +299,23 @@ def test_an_event_of_another_stream_is_counted_and_is_no_event_of_this_one(sink:
     assert list(block.columns()["of"]) == list(range(9))
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_who_goes_on_with_another_answer_has_mixed_in_nothing(back: bool, sink: MemorySink) -> None:
+    """The stream is over: what follows is another answer, and so is the text then; unless its own events follow."""
+    here, there = watched(), watched()
+    with applied(here) as report:
+        held = list(here)
+        for chunk in held[: 5 if back else 9]:
+            report.report(chunk)
+        for chunk in there:
+            report.report(chunk)
+        for chunk in held[5 if back else 9 :]:
+            report.report(chunk)
+        report.result("of both")
+    block = sink.closing("applied")
+    assert (block.extra.get(FOREIGN, 0) > 0, bool(block.slot_digests)) == (back, back)
+
+
 def test_copies_and_own_objects_are_nobody_elses(sink: MemorySink) -> None:
     """Equal to what another stream handed on is not the same."""
     here, there = watched(), watched()
