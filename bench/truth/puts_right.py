@@ -13,7 +13,7 @@ from typing import Any, Final
 from streamwitness.semconv import Component, Point
 
 from .ends import SSE, Journey
-from .labels import Passage
+from .labels import Ended, Passage
 from .process import Process
 from .recorded import framed, pieces
 from .said import UNNUMBERED
@@ -34,6 +34,9 @@ class _Numbered(Journey):
     bare: Sequence[Point] = ()
     """Points whose events carry no ids."""
 
+    unclosed: dict[Point, list[bytes]] = field(default_factory=dict)
+    """What is left at the end, of an event that no blank line closes."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.by("completed", "source")
@@ -43,12 +46,19 @@ class _Numbered(Journey):
         if point not in self.bare:
             numbers = map(self.answer.index, self.seen[point])
             frames = [b"id: %d\n" % number + frame for number, frame in zip(numbers, frames, strict=True)]
+        frames = [*frames, *self.unclosed.get(point, ())]
         return process.body(point, self.provider, pieces(self.rng, frames), self.ends[point], **more)
 
     def _passages(self) -> list[Passage]:
         read = {"gateway": self._said, "parser": self._handed}
         due = {who: read[who](events) for who, events in self.owed.items()}
-        return [replace(each, before=due.get(each.component, each.before)) for each in super()._passages()]
+        found = [replace(each, before=due.get(each.component, each.before)) for each in super()._passages()]
+        left = [b"".join(self.unclosed.get(point, ())).decode() for point in ("egress", "wire")]
+        return [
+            replace(each, before=(*each.before, left[0]), after=(*each.after, left[1]))
+            if each.component == "transport" and left[0] else each
+            for each in found
+        ]  # fmt: skip
 
     def of(self, providers: Sequence[str]) -> int:
         """Make it an answer of one of these; gives a place in its midst."""
@@ -138,6 +148,17 @@ def _network_ends_it_early(one: _Numbered) -> None:
     one.did("transport", "move", len(rest))
 
 
+def _network_drops_an_open_end(one: _Numbered) -> None:
+    """The terminator comes without its blank line, so that some readers take it; the network loses some of it."""
+    end = framed(one.provider, one.answer[-1:])[0].rstrip(b"\r\n") + b"\n"
+    one.answer = one.answer[:-1]
+    one.gateway(one.answer, one.answer)
+    one.unclosed = {"ingress": [end], "egress": [end], "wire": [end[: one.rng.choice((0, 9))]]}
+    one.bare = ("ingress", "egress", "wire")
+    one.did("transport", "drop", len(one.answer))
+    one.notes, one.ended = _UNPROVABLE, Ended(frozenset(), None)
+
+
 # --------------------------------------------------------------------------- by the whole text
 
 
@@ -161,7 +182,7 @@ def _parser_fills_a_hole(one: _Numbered) -> None:
 
 _WAYS: Final = (
     _gateway_puts_right, _gateway_loses_more, _parser_puts_right, _parser_puts_right_the_network, _client_puts_right,
-    _network_ends_it_early, _gateway_fills_a_hole, _parser_fills_a_hole,
+    _network_ends_it_early, _network_drops_an_open_end, _gateway_fills_a_hole, _parser_fills_a_hole,
 )  # fmt: skip
 
 SORTS: Final = sorts("mends", 1, _WAYS, lambda rng: _Numbered(rng, rng.choice(SSE)))

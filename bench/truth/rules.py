@@ -87,6 +87,8 @@ BLAME: Final = (
              before.told(OUT_OF_TURN) or 0}, ("client_puts_right",), ("closing blocks",)),
     Mutation("7.2 rule 10: where the terminator stands", {"attribute.terminator_in_place": never(True)},
              ("network_ends_it_early",), ("5 %", "10 %", "30 %")),
+    Mutation("7.2 an event that no blank line closed came as it was sent", {"hops._with_the_rest": first(0)},
+             ("network_drops_an_open_end",)),
     Mutation("7.1 what is more than came again", {"mended._beyond": never(None)}, ("gateway_loses_more",)),
     Mutation("7.1 what the application kept", {"kept.judge_kept": first(0)}, ("kept",)),
     Mutation("7.1 what it kept, and did not take up whole", {"kept._took_all": never(True)}, ("kept",)),

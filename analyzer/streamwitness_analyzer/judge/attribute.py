@@ -19,7 +19,7 @@ from streamwitness.semconv import COMPONENT_BEFORE, PART, POINTS, Component, Poi
 from .client.handed import cut_anew, judge_handed_on
 from .compare.change import MENDED, SURPLUS, Change, Hop
 from .compare.places import judge_views
-from .testimony.parts import judged_behind_terminal, misframed, withholds
+from .testimony.parts import judged_behind_terminal, misframed, pending, withholds
 from .testimony.records import Record
 from .testimony.view import View
 
@@ -183,7 +183,7 @@ def _all_came(one: Step, two: Step) -> bool:
     """
     before, after = one.before, two.after
     unseen = one.hop.status != "intact"
-    if unseen and (more_without_output(before, after) or not terminator_in_place(before, after)):
+    if unseen and (pending(before) or more_without_output(before, after) or not terminator_in_place(before, after)):
         return False
     short = {name for name in _NO_OUTPUT if before.part(name) > after.part(name)}
     if after.end == "stopped_at_terminal":

@@ -28,6 +28,7 @@ from .testimony.parts import (
     last_with,
     may_go_on_behind_terminal,
     misframed,
+    pending,
     positions_with,
     withholds,
 )
@@ -38,6 +39,7 @@ from .waste import kept_running
 from .well import sound
 
 _NO_OUTPUT: Final = "the output is the same; of events that say nothing not as many came as were sent"
+_UNCLOSED: Final = "not all came of an event that was sent without its end, and some readers take it for one"
 _HAD_ENOUGH: Final = "the terminator had come, and whether its parser had enough or lost the rest was not seen"
 _PASSED_OVER: Final = "not all that had come before was taken when an error ended it"
 
@@ -159,7 +161,7 @@ def _hop(path: Path, before: Record, after: Record, peer: bool) -> Hop:
     if after.point == "applied":
         return _applied(path, before, after, peer)
     if (before.point, after.point) == ("egress", "wire"):
-        return of_another_stream(_transport(before, after, peer), before, after)
+        return of_another_stream(_with_the_rest(_transport(before, after, peer), before, after), before, after)
     if withholds(before, after):
         return Hop("unproven", reason="it does not hand on every kind of content by design")
     hop = _with_error(judge_handed_on(before, after, peer=peer), before, after, peer)
@@ -174,7 +176,7 @@ def _on_the_way(hop: Hop, before: Record, after: Record, peer: bool) -> Hop:
     if hop.status != "intact" or before.point != "egress":
         return hop
     other = more_without_output(before, after) or (peer and less_without_output(before, after))
-    other = other or not terminator_in_place(before, after)
+    other = other or not terminator_in_place(before, after) or pending(before) > 0
     return replace(hop, status="unproven", reason=_NO_OUTPUT) if other else hop
 
 
@@ -209,6 +211,14 @@ def _transport(before: Record, after: Record, peer: bool) -> Hop:
     span = (0, max(0, after.events - 1))
     change = Change("corrupt", after.events, False, "after", span, span, note="every event reads otherwise")
     return faulty([change], Proof("by_rows", "payload"))
+
+
+def _with_the_rest(hop: Hop, before: Record, after: Record) -> Hop:
+    """The hop; not intact where less came of an event that no blank line closed: some readers take it for one."""
+    to_the_end = before.end == after.end == "eof"
+    if hop.status != "intact" or not to_the_end or pending(after) >= pending(before):
+        return hop
+    return Hop("unproven", prefix=hop.prefix, reason=_UNCLOSED)
 
 
 def _rewritten(before: Record, after: Record) -> bool:

@@ -20,7 +20,16 @@ from bench.truth.build import (
     usual,
 )
 from streamwitness.blocks import Block
-from streamwitness.semconv import COMPONENTS, FINISH, FINISH_REASONS_ATTRIBUTE, MISFRAMED, PART, POINTS, Point
+from streamwitness.semconv import (
+    COMPONENTS,
+    FINISH,
+    FINISH_REASONS_ATTRIBUTE,
+    MISFRAMED,
+    PART,
+    PENDING_BYTES,
+    POINTS,
+    Point,
+)
 from streamwitness_analyzer.judge import judge
 from streamwitness_analyzer.judge.attribute import suspects
 
@@ -352,3 +361,12 @@ def test_a_terminator_that_was_handed_on_stands_where_it_was_sent(swapped: bool,
     assert judge([b for b in blocks if not (b.point == "wire" and b.final)], settled=True)["integrity"] == integrity
     unseen = path(None, ANSWER, came, came, expected=("egress", "parsed"))
     assert judge([b for b in unseen if b.point != "wire"], settled=True)["integrity"] == integrity
+
+
+@pytest.mark.parametrize(("came", "integrity"), [(40, "intact"), (12, "unproven"), (None, "unproven")])
+def test_the_bytes_of_an_event_without_its_end_came_as_well(came: int | None, integrity: str) -> None:
+    """Who was given less of it cannot take it, though to discard it is right as well; a lost record does not tell."""
+    egress, wire = (How(p, extra=((PENDING_BYTES, n),) if n else ()) for p, n in (("egress", 40), ("wire", came)))
+    blocks = path(None, ANSWER, ANSWER, ANSWER, egress=egress, wire=wire, cuts=lambda _n: [10])
+    assert judge(blocks, settled=True)["integrity"] == integrity
+    assert judge([b for b in blocks if not (b.point == "wire" and b.final)], settled=True)["integrity"] == "unproven"
