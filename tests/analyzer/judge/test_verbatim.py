@@ -260,23 +260,22 @@ def test_a_reason_to_finish_that_was_changed(read: str, sent: str) -> None:
     assert "recut" not in {note["kind"] for note in judge(blocks, settled=True)["notes"]}
     verdict = judge(gateway(anew(words), leg), settled=True)
     notes = {note["kind"]: note["sentence"] for note in verdict["notes"]}
-    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven", [])
     assert notes["other_finish"].endswith(f": {sent} instead of {read}.")
     assert "recut" not in notes
 
 
 @pytest.mark.parametrize(
-    ("read", "sent", "notes"),
-    [("unheard of", "stop", ["other_finish"]), ("stop", "error", ["other_finish"]), ("stop", "tool_calls", []),
-     ("eos", "stop", [])],
+    ("read", "sent", "other"),
+    [("unheard of", "stop", True), ("stop", "error", True), ("stop", "tool_calls", True), ("eos", "stop", False)],
 )  # fmt: skip
-def test_a_reason_to_finish_that_somebody_knows_better(read: str, sent: str, notes: list[str]) -> None:
-    """A word that is not known here may be put right, and many stand for the same."""
+def test_a_reason_to_finish_that_somebody_knows_better(read: str, sent: str, other: bool) -> None:
+    """A word that is not known here may be put right: noted, and not called intact. Many words stand for the same."""
     verdict = judge(
         gateway([*said(*WORDS), *ends(finish=sent)], Leg([*said(*WORDS), *ends(finish=read)])), settled=True
     )
-    assert (verdict["integrity"], verdict["findings"]) == ("intact", [])
-    assert [note["kind"] for note in verdict["notes"]] == notes
+    assert (verdict["integrity"], verdict["findings"]) == ("unproven" if other else "intact", [])
+    assert [note["kind"] for note in verdict["notes"]] == (["other_finish"] if other else [])
 
 
 def test_an_error_behind_which_another_attempt_went_on_was_not_swallowed() -> None:

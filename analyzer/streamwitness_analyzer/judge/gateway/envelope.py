@@ -41,6 +41,7 @@ _OF_CALLS: Final = frozenset(("stop", "tool_calls"))
 _KNOWN: Final = frozenset(("error", "other"))
 """Words that a finish may be put into, or taken from, by who knows better."""
 BEHIND_AN_ERROR: Final = "the upstream may have finished behind its error, and the gateway left that out"
+OTHER_WORD: Final = "why the answer ended is told by another word of the same format, which may be right or wrong"
 OTHER_FINISH: Final = "it is told otherwise why the answer ended, and lost rows hide whether all of it was written anew"
 
 
@@ -159,7 +160,7 @@ def changed_finish(crossing: Crossing) -> Hop | None:
     told, verbatim = other_finish(crossing.leg, crossing.egress), crossing.verbatim
     if told is None or set(told) == _OF_CALLS or not _KNOWN.isdisjoint(told) or not crossing.peer:
         return None
-    if not (verbatim.held or _another_format(crossing)):
+    if not (verbatim.held or another_format(crossing.leg, crossing.egress)):
         return Hop("unproven", prefix=crossing.hop.prefix, reason=OTHER_FINISH)
     odd = (*verbatim.new, *verbatim.gone)
     if not odd or not verbatim.mostly or any(row.content or not row.parts & FINISH for row in odd):
@@ -168,9 +169,9 @@ def changed_finish(crossing: Crossing) -> Hop | None:
     return Hop("faulty", (change,), prefix=crossing.hop.prefix)
 
 
-def _another_format(crossing: Crossing) -> bool:
+def another_format(leg: Record, egress: Record) -> bool:
     """Whether the answer is known to be written anew, in the format of another provider."""
-    return crossing.leg.told(PROVIDER_NAME) != crossing.egress.told(PROVIDER_NAME)
+    return leg.told(PROVIDER_NAME) != egress.told(PROVIDER_NAME)
 
 
 def _of_finishes(kind: str, count: int, side: Side, record: Record) -> Change:

@@ -27,7 +27,7 @@ from streamwitness_analyzer.judge.testimony.records import Exchange, Record
 from streamwitness_analyzer.judge.testimony.view import View
 
 from .crossing import Crossing, Edited, Made, all_due, unproven
-from .envelope import uncounted
+from .envelope import OTHER_WORD, another_format, other_finish, uncounted
 from .excuses import judge_leg, with_its_finish
 from .legs import (
     begun_anew,
@@ -180,15 +180,18 @@ def _with_uncounted(found: Upstream, legs: Sequence[Record], egress: Record) -> 
     hop, leg = found.hop, found.leg
     if hop is None or leg is None or (hop.status == "unproven" and hop.reason not in ITS_LEG):
         return found
+    told = found.other_finish or other_finish(leg, egress)
     if changes := uncounted(legs, leg, egress, told=hop):
         hop = replace(hop, status="faulty", changes=(*hop.changes, *changes))
     elif hop.status == "intact" and _has_more(legs, egress):
         hop = unproven(_MORE)
     elif hop.status == "intact" and (reason := under_one_number(legs, egress) or untold_calls(leg, egress)):
         hop = unproven(reason)
+    elif hop.status == "intact" and told is not None and not another_format(leg, egress):
+        hop = unproven(OTHER_WORD)
     elif hop.status == "intact" and any(map(says_more, (*legs, egress))):
         hop = unproven(UNREAD_OUTPUT)
-    return replace(found, hop=hop, peer=all_due(leg, egress))
+    return replace(found, hop=hop, peer=all_due(leg, egress), other_finish=told)
 
 
 def _as_it_came(leg: Record, egress: Record) -> bool:
