@@ -205,3 +205,20 @@ def test_output_that_nobody_reads_is_counted():
     picture = b'data: {"choices":[{"index":0,"delta":{"images":[{"type":"image_url"}]}}]}\n\n'
     (block,), (plain,) = observe([BODY[:100], BODY[100:-14], picture, BODY[-14:]]), observe([BODY])
     assert (block.extra[sc.UNREAD], plain.extra.get(sc.UNREAD)) == (1, None)
+
+
+@pytest.mark.parametrize(("order", "told"), [((0, 1, 2), None), ((0, 1, 1, 2), 1), ((0, 2, 1), 1)])
+@pytest.mark.parametrize("by", ["id", "number"])
+def test_what_came_again_or_late_by_its_own_number(by, order, told):
+    """SSE ids and the provider's own numbers say so alike, at whichever point reads the body."""
+    sink = MemorySink()
+    witness = Witness(Identity("a" * 32, "b" * 16, b"k" * 16), sink, clock=lambda: 0)
+    path = "/v1/chat/completions" if by == "id" else "/v1/responses"
+    observer = witness.body("ingress", path=path, content_type="text/event-stream")
+    for n in order:
+        chat = b'id: %d\ndata: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n' % n
+        kind = b"response.output_text.delta"
+        own = b'event: %s\ndata: {"type":"%s","sequence_number":%d,"item_id":"m","delta":"a"}\n\n' % (kind, kind, n)
+        observer.feed(chat if by == "id" else own)
+    observer.close("eof")
+    assert sink.blocks[-1].extra.get(sc.OUT_OF_TURN) == told
