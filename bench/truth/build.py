@@ -27,6 +27,8 @@ from streamwitness.sums import P, mix, power
 
 STREAM = "5" * 32
 EXCHANGE = "e" * 16
+_UNREAD = ("malformed", "oversize", "after_terminal")
+"""Results of events that were not read as a part of the answer."""
 CONTENT_BYTES = 3
 _KINDS = (("text", TEXT), ("reasoning", REASONING))
 
@@ -43,7 +45,7 @@ class Event:
 
     @property
     def judged(self) -> bool:
-        return self.text != 0
+        return self.text != 0 and self.result not in _UNREAD
 
     @property
     def semantic(self) -> int:
@@ -57,7 +59,7 @@ class Event:
 
     @property
     def content(self) -> int:
-        return CONTENT_BYTES if self.judged and self.parts & (TEXT | REASONING) else 0
+        return CONTENT_BYTES if self.text and self.parts & (TEXT | REASONING) else 0
 
 
 FINISHED = 900_000
@@ -185,7 +187,8 @@ class _Maker:
             return self.how.slots
         if self.how.level != "digests" or self.how.point == "applied":
             return ()
-        said = {kind: [e.text for e in self.events if e.content and e.parts & part] for kind, part in _KINDS}
+        spoken = [event for event in self.events if event.judged and event.content]
+        said = {kind: [event.text for event in spoken if event.parts & part] for kind, part in _KINDS}
         return tuple(
             f"0/{kind}/0 {blake2s(repr(texts).encode(), digest_size=4).hexdigest()} {CONTENT_BYTES * len(texts)}"
             for kind, texts in said.items()

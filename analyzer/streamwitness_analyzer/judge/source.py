@@ -39,7 +39,7 @@ from .attribute import Fault, within
 from .compare.change import Change, Proof, Span
 from .gateway.legs import related
 from .path import Path
-from .testimony.parts import is_count, misframed
+from .testimony.parts import JUDGED, is_count, may_go_on_behind_terminal, misframed
 from .testimony.records import Record
 from .testimony.view import View
 
@@ -55,6 +55,8 @@ _NOTES: Final = {
     "reorder": "the provider's whole text has the order of the numbers",
 }
 """Kind that a recorder may have told of the provider's events → what confirms it."""
+_BROKEN: Final = "what events were that nobody could read: their rows are lost"
+_BEHIND: Final = "whether output came behind the end of the answer: the rows that would tell are lost"
 _Odd = tuple[int, str, int, int]
 """A row: position, result, parts and content bytes."""
 _MOST: Final = 16
@@ -137,14 +139,17 @@ def _after_terminal(record: Record, odd: Sequence[_Odd]) -> Change | None:
     return _change("after_terminal", len(places), record.every_row, (places[0], places[-1]), len(places), "")
 
 
-def hides_broken_events(path: Path) -> bool:
-    """Whether the first point that read this exchange counts events that nobody can read, and no row tells of them."""
+def hidden(path: Path) -> str:
+    """What the first point that read this exchange counts of its source, and lost rows hide; else ""."""
     record = first_reader(path)
     if record is None or record.every_row or misframed(record):
-        return False
+        return ""
     noise = record.told(UPSTREAM_NOISE)
     told = sum(1 for _, result, _, _ in _odd_rows(record) if result == "malformed")
-    return record.total("malformed") > max(told, noise if isinstance(noise, int) else 0)
+    if record.total("malformed") > max(told, noise if isinstance(noise, int) else 0):
+        return _BROKEN
+    more = sum(map(record.part, JUDGED)) > record.total("judged")
+    return _BEHIND if more and may_go_on_behind_terminal(record) else ""
 
 
 def _odd_rows(record: Record) -> Iterator[_Odd]:

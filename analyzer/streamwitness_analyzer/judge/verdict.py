@@ -18,7 +18,7 @@ from .ending.moment import ended_at, moment
 from .ending.states import after, client_state, egress_state, finish, ingress_state
 from .hops import paths
 from .path import Path
-from .source import hides_broken_events
+from .source import hidden
 from .telling import words
 from .telling.cells import alone, draw
 from .telling.counting import counts, counts_of_stream, failed
@@ -170,8 +170,7 @@ def _proven(path: Path, again: Container[int]) -> bool:
     rejected = path.named is not None and bool(path.named.rejected)
     if hop is not None and path.record("egress") is None:
         return False
-    broken = hides_broken_events(path)
-    return gateway and bool(steps) and all(steps) and not path.ambiguous and not rejected and not broken
+    return gateway and bool(steps) and all(steps) and not (path.ambiguous or rejected or hidden(path))
 
 
 def _whole(hop: Hop, again: Container[int]) -> bool:

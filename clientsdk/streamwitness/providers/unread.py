@@ -2,8 +2,8 @@
 
 Sound, images, what a provider's own tools say, citations: a person is shown it, and no profile has a slot for it. It is
 counted as an event and compared as bytes; where a hop does not hand on the bytes, nobody can say that all of it came,
-and so nobody does (docs/providers.md). Asked only of events without content: what stands beside content, a profile's own
-fields say (`Profile.beside`).
+and so nobody does (docs/providers.md). Asked only of events without content: what stands beside content is known by a
+profile's own fields (`Profile.beside`).
 """
 
 from __future__ import annotations

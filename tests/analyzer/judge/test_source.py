@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.truth.build import LEG, Event, How, answer, handed_on, path, used
+from bench.truth.build import LEG, Event, How, answer, handed_on, path, summary, used
 from streamwitness import rows
 from streamwitness.demo.scripts import chunk
 from streamwitness.semconv import (
@@ -407,6 +407,17 @@ def test_less_than_no_noise_is_none() -> None:
     events = [*answer(range(1, 12)), Event(70, TEXT, result="after_terminal")]
     ingress = How("ingress", leg=0, extra=((UPSTREAM_NOISE, -3),))
     assert told(judge(path(events, events, None, ingress=ingress), settled=True)) == []
+
+
+@pytest.mark.parametrize(("late", "integrity"), [(True, "unproven"), (False, "intact")])
+def test_what_lost_rows_hide_of_the_end_is_not_in_order(late: bool, integrity: str) -> None:
+    """More events said something than stand before the end, by the counts; which ones, the lost rows would tell."""
+    events = [*answer(range(1, 12)), *([Event(70, TEXT, result="after_terminal")] if late else [])]
+    ingress = How("ingress", leg=0, extra=((PROVIDER_NAME, "openai"),))
+    blocks = [summary(b) if b.point == "ingress" else b for b in path(events, events, None, ingress=ingress)]
+    verdict = judge(blocks, settled=True)
+    assert (verdict["findings"], verdict["integrity"]) == ([], integrity)
+    assert any("behind the end" in reason for reason in verdict["why"]["unknown"]) is late
 
 
 def test_what_follows_the_end_of_an_unknown_format_proves_nothing() -> None:

@@ -20,7 +20,7 @@ from streamwitness_analyzer.judge.ending.endings import Row
 from streamwitness_analyzer.judge.ending.moment import ended_at, moment
 from streamwitness_analyzer.judge.ending.states import after
 from streamwitness_analyzer.judge.path import Path
-from streamwitness_analyzer.judge.source import hides_broken_events
+from streamwitness_analyzer.judge.source import hidden
 from streamwitness_analyzer.judge.testimony.records import Record
 from streamwitness_analyzer.judge.waiting import seconds
 
@@ -32,8 +32,6 @@ from .findings import Finding
 from .headline import headline
 from .numbering import number_of_last
 from .summary import edits, ended_by, summary
-
-_BROKEN: Final = "what events were that nobody could read: their rows are lost"
 
 _BY_TRANSPORT: Final = "THE TRANSPORT "
 _LISTED: Final = 3
@@ -171,7 +169,7 @@ def why(
             if step.hop.status == "unproven":
                 pair = f"{words.label(step.before.point)} → {words.label(step.after.point)}"
                 unknown.append(f"{pair}: {step.hop.reason}")
-    unknown += [_BROKEN for path in every if hides_broken_events(path)]
+    unknown += [reason for path in every if (reason := hidden(path))]
     unknown += [record_of(point, settled) for _, point in missing]
     unknown += [*doubts, *_unvouched(row, found, main)]
     unknown += ["more records came than are kept of one stream"] if excess else []

@@ -28,9 +28,9 @@ from .records import Record
 CONTENT: Final = ("text", "reasoning", "refusal", "tool_start", "tool_args", "snapshot", "patch")
 """Parts that are model output."""
 _OUTPUT: Final = sum(PART[name] for name in CONTENT)
-_JUDGED: Final = (*CONTENT, "finish")
+JUDGED: Final = (*CONTENT, "finish")
 """Parts that make an event a judged one."""
-_OF_JUDGED: Final = sum(PART[name] for name in _JUDGED)
+_OF_JUDGED: Final = sum(PART[name] for name in JUDGED)
 UNREAD_OUTPUT: Final = "there was output of a kind that nobody reads here, and not every byte was handed on"
 MISREAD: Final = "the body was not what it was announced as, so what was read of it is not all that it said"
 
@@ -112,10 +112,10 @@ def withholds(before: Record, after: Record) -> bool:
     A point that does not declare what it hands on is held to the kinds of which it did hand on something.
     """
     if not after.delivers:
-        return any(before.part(name) and not after.part(name) for name in _JUDGED)
+        return any(before.part(name) and not after.part(name) for name in JUDGED)
     if not _OF_JUDGED & ~after.delivers:
         return False
-    return any(before.part(name) for name in _JUDGED if not PART[name] & after.delivers)
+    return any(before.part(name) for name in JUDGED if not PART[name] & after.delivers)
 
 
 def event_by_event(parsed: Record) -> bool:
