@@ -106,15 +106,22 @@ def test_an_application_that_stops_in_the_middle() -> None:
 
 
 def test_events_of_two_streams_in_one_answer() -> None:
-    """The application reads two streams, and builds the events of one into the other."""
+    """The application reads two streams, and builds the events of one into the other, or behind the other."""
 
-    def use(one: Any, other: Any) -> None:
-        strange = next(iter(one))
-        one.close()
-        with applied(other) as report:
-            for chunk in other:
-                with report.event(chunk):
-                    pass
-            report.report(strange)
+    def use(within: bool) -> Callable[[Any, Any], None]:
+        def mix(one: Any, other: Any) -> None:
+            strange = next(iter(one))
+            one.close()
+            with applied(other) as report:
+                for at, chunk in enumerate(other):
+                    with report.event(chunk):
+                        pass
+                    if at == 0 and within:
+                        report.report(strange)
+                if not within:
+                    report.report(strange)
 
-    assert found(ask(use, body("x", "y"), body("a", "b"))) == [("cross_stream", ["reducer"], "certain")]
+        return mix
+
+    assert found(ask(use(within=True), body("x", "y"), body("a", "b"))) == [("cross_stream", ["reducer"], "certain")]
+    assert found(ask(use(within=False), body("x", "y"), body("a", "b"))) == []
