@@ -143,6 +143,10 @@ def attempts(rng: Random, name: str) -> Trial:
     sent = damaged(rng, "gateway", right, rng.choice((0, 0, 1, 2)), deeds)
     if spliced and any(sent == [*spliced[:k], *answers[-1]] for k in range(len(spliced))):
         right = sent  # as if it had gone over to the other attempt a little earlier
+    owed = right
+    if spliced and answers[-1][: len(spliced)] == spliced:  # which is no splice: it sent the beginning twice
+        owed = list(answers[-1])
+        deeds.append(Deed("gateway", "double", tuple(range(len(spliced)))))
     for i in range(len(answers) - (not elsewhere)):  # an attempt that feeds nothing may have failed loudly
         answers[i] += [Event(parts=ERROR)] if rng.random() < 0.3 else []
     legs = tuple(recorder_id("ingress", i, "a") for i in range(len(answers)))
@@ -155,7 +159,7 @@ def attempts(rng: Random, name: str) -> Trial:
     blocks += How("egress", legs=legs, expected=("ingress",), extra=() if elsewhere else ids[-1]).blocks(
         sent, random_cuts(rng, len(sent))
     )
-    passage = Passage("gateway", said(right), said(sent))
+    passage = Passage("gateway", said(owed), said(sent))
     return Trial(
         name, "model", "failing over", "none", tuple(deeds), (passage,), Ended(frozenset(), None), blocks,
         frozenset(("ingress", "egress")), frozenset(("several answers",) if len(answers) > 1 or elsewhere else ()),

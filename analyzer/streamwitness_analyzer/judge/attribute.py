@@ -19,7 +19,7 @@ from streamwitness.semconv import COMPONENT_BEFORE, PART, POINTS, Component, Poi
 from .client.handed import cut_anew, judge_handed_on
 from .compare.change import MENDED, SURPLUS, Change, Hop
 from .compare.places import judge_views
-from .testimony.parts import judged_behind_terminal, misframed, pending, withholds
+from .testimony.parts import judged_behind_terminal, misframed, parts_of, pending, withholds
 from .testimony.records import Record
 from .testimony.view import View
 
@@ -192,11 +192,27 @@ def _all_came(one: Step, two: Step) -> bool:
 
 
 def terminator_in_place(before: Record, after: Record) -> bool:
-    """Whether as much is known to stand behind the terminator that was handed on as behind the one that was sent."""
+    """Whether as much is known to stand behind the terminator that was handed on as behind the one that was sent.
+
+    And whether no event that says nothing is known to have come at another place among the others.
+    """
+    if not _in_one_order(before, after):
+        return False
     if not after.part("terminal"):
         return True
     sent, out = judged_behind_terminal(before), judged_behind_terminal(after)
     return sent is not None and sent == out
+
+
+def _in_one_order(before: Record, after: Record) -> bool:
+    """Whether events of the same parts came in the same order, as far as every row of both is held."""
+    if not (before.every_row and after.every_row):
+        return True
+    sent, out = (
+        [kept for _, mask in sorted(parts_of(record).items()) if (kept := mask & after.delivers)]
+        for record in (before, after)
+    )
+    return sent[: len(out)] == out
 
 
 def more_without_output(before: Record, after: Record) -> bool:

@@ -47,10 +47,10 @@ def named_but_for_the_head(named: Named, before: Record, after: Record) -> Named
 
 
 def _at_the_head(change: Change, first: int) -> bool:
-    """Whether it may be of the first event with output; not what more came than there was, or is reported as lost."""
-    return (
-        change.side == "before"
-        and change.kind not in SURPLUS
-        and not (change.error or change.results)
-        and min(change.span[0], change.copies[0]) <= first
-    )
+    """Whether it may be of the first event with output; not what more came than there was, or is reported as lost.
+
+    Of a mere difference nobody knows where it began.
+    """
+    if change.side != "before" or change.kind in SURPLUS or change.error or change.results:
+        return False
+    return change.kind == "mismatch" or min(change.span[0], change.copies[0]) <= first
