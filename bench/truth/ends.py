@@ -252,6 +252,11 @@ def _rejected(one: Journey) -> None:
     """The upstream refuses, as a gateway knows that records it by its status; it says so in an event."""
     one.told = {STATUS_CODE: one.rng.choice((429, 500, 503))}
     one.at("ingress", one.error)
+    told_of_a_refusal(one)
+
+
+def told_of_a_refusal(one: Journey) -> None:
+    """The gateway says in an event that its upstream refused, and its client raises."""
     one.at("egress", one.error)
     one.at("wire", one.error)
     one.used("raised")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .ends import SSE, Journey
+from .ends import SSE, Journey, told_of_a_refusal
 from .ways import sorts
 
 _STATUSES: Final = (400, 401, 403, 404, 408, 429, 500, 502, 503, 529)
@@ -23,11 +23,7 @@ def _turned_away(one: Journey, least: int = 1) -> tuple[int, ...]:
 def _given_up(one: Journey) -> None:
     """All refused, and the gateway says so: nothing of an answer ever was."""
     one.refused = _turned_away(one)
-    one.at("egress", one.error)
-    one.at("wire", one.error)
-    one.used("raised")
-    one.did("source", "cut", 0)
-    one.by("upstream_rejected", "source")
+    told_of_a_refusal(one)
 
 
 def _given_up_silently(one: Journey) -> None:

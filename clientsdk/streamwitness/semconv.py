@@ -324,6 +324,8 @@ USAGE_OUTPUT: Final = "gen_ai.usage.output_tokens"
 ERROR_TYPE: Final = "error.type"
 SERVER_ADDRESS: Final = "server.address"
 STATUS_CODE: Final = "http.response.status_code"
+FIRST_ERROR_STATUS: Final = 400
+"""The first status with which a server says no."""
 
 OWN_ATTRIBUTES: Final = frozenset(
     name for name in (*globals().values(), *(TOTAL_PREFIX + total for total in TOTALS))

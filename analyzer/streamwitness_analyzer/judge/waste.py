@@ -20,13 +20,12 @@ from streamwitness.semconv import STAMPED, USAGE_OUTPUT
 
 from .attribute import Fault, told_between
 from .compare.change import Change, Proof
+from .gateway.legs import FEW
 from .gateway.upstream import Upstream
 from .testimony.records import Exchange, Record
 from .waiting import held_ms, stepped
 
 KIND: Final = "upstream_kept_running"
-FEW: Final = 2
-"""Events that two answers may well begin with alike."""
 _READS: Final = 3
 """Moments at which something new came in, before it is waste: fewer may be the way of the news."""
 _CLEAR: Final = 100_000_000

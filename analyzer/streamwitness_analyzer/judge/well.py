@@ -26,7 +26,7 @@ from .gateway.crossing import all_due
 from .gateway.upstream import Upstream
 from .path import Path
 from .testimony.parts import all_slots, ends_with_terminal, may_go_on_behind_terminal, withholds
-from .testimony.records import FIRST_ERROR_STATUS, Exchange, Record
+from .testimony.records import Exchange, Record
 
 _WAYS: Final = frozenset(sc.POINTS[1:end] for end in range(3, len(sc.POINTS) + 1))
 """The points that may have told of it: from gateway in as far as anybody looked, none left out."""
@@ -47,7 +47,7 @@ _ORDINARY: Final = frozenset(
 )  # fmt: skip
 """Attributes outside the contract that healthy streams tell, whatever their value."""
 _USUAL: Final[dict[str, Callable[[object], bool]]] = {
-    sc.STATUS_CODE: lambda status: isinstance(status, int) and status < FIRST_ERROR_STATUS,
+    sc.STATUS_CODE: lambda status: isinstance(status, int) and status < sc.FIRST_ERROR_STATUS,
     sc.UPSTREAM_HOLES: lambda holes: holes == 0,
     sc.STAMPED: lambda kind: kind in sc.STAMPS,
 }

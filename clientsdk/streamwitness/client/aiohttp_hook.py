@@ -22,7 +22,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
 from streamwitness.observer import BodyObserver
-from streamwitness.semconv import KEY_HEADER, SERVER_ADDRESS, STATUS_CODE
+from streamwitness.semconv import FIRST_ERROR_STATUS, KEY_HEADER, SERVER_ADDRESS, STATUS_CODE
 
 from .classes import base_of
 from .everywhere import Patches
@@ -32,8 +32,6 @@ from .views import RequestView, ResponseView, Url, tie
 LIBRARIES: Final = ("aiohttp",)
 
 _CLASS: Final = "ClientSession"
-_ERROR: Final = 400
-"""The first status that `raise_for_status` raises for."""
 _DECODED: Final = frozenset(("gzip", "deflate", "br", "zstd"))
 """Content codings that aiohttp decodes, so named and alone; others (`x-gzip`, two of them) it hands on as they are."""
 _VERBS: Final = ("request", "get", "options", "head", "post", "put", "patch", "delete")
@@ -134,7 +132,7 @@ class _Signals:
     def _refused(self, context: SimpleNamespace, error: Any) -> None:
         """With `raise_for_status` an error status is an exception, and no response is ever shown."""
         request = getattr(context, "streamwitness", None)
-        if request is not None and _of_a_response(error) and error.status >= _ERROR:
+        if request is not None and _of_a_response(error) and error.status >= FIRST_ERROR_STATUS:
             self._on_response(ResponseView(request, error.status, error.headers.copy()))
 
     def _attach(self, session: Any, context: SimpleNamespace, response: Any) -> None:

@@ -20,7 +20,7 @@ from streamwitness.headers import format_request
 from streamwitness.observer import BodyObserver
 from streamwitness.providers import KNOWN, detect
 from streamwitness.selection import is_gateway, is_stream, profile_named
-from streamwitness.semconv import HEADER, UPSTREAM_EXCHANGE
+from streamwitness.semconv import FIRST_ERROR_STATUS, HEADER, UPSTREAM_EXCHANGE
 
 from .context import Answering, Refusal, current
 from .hops import inner
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 Client = TypeVar("Client")
 
 _WHOLE: Final = "application/json"
-_ERROR: Final = 400
-"""The first status with which a server says no."""
 _COMPLETIONS: Final = tuple(end for known in KNOWN.values() for end in known.paths if end)
 """How the paths end at which a provider is asked for an answer."""
 _ASKED: Final = "streamwitness.asked"
@@ -118,7 +116,7 @@ def _leg(exchange: Answering, response: Any, library: str) -> BodyObserver | Non
     path = response.request.url.path
     if is_stream(response.status_code, path, content_type):
         return exchange.leg(path, content_type, library)
-    if response.status_code >= _ERROR:
+    if response.status_code >= FIRST_ERROR_STATUS:
         if path.rstrip("/").endswith(_COMPLETIONS) or profile_named(path, exchange.runtime.settings.profiles):
             exchange.refused(Refusal(response.status_code, response.request.url.host, library))
     elif response.is_success and _may_be_answer(path, content_type):

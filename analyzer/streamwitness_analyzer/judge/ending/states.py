@@ -9,10 +9,10 @@ from streamwitness.semconv import (
     FINISH,
     FINISH_REASONS_ATTRIBUTE,
     PART,
-    STATUS_CODE,
     TERMINAL,
 )
 from streamwitness_analyzer.judge.compare.change import LOSSES, OWN_ENDS, Hop, Reason
+from streamwitness_analyzer.judge.gateway.legs import FEW
 from streamwitness_analyzer.judge.path import Path
 from streamwitness_analyzer.judge.testimony.parts import misframed, positions_with, unclosed
 from streamwitness_analyzer.judge.testimony.records import Record
@@ -24,8 +24,6 @@ from .moment import ended_at
 from .stalls import silence
 
 _BROKEN: Final = frozenset(("reset", "protocol_error"))
-_FEW: Final = 2
-"""Events that two answers may well begin with alike."""
 _ITS_OWN_FAILURES: Final = frozenset(("raised", "shutdown"))
 """Ends of gateway out that say what they are, whatever was sent before."""
 _FAILED: Final = frozenset(("error", "eof", "unfinished", "misframed", "raised"))
@@ -140,7 +138,7 @@ def _begins_as(path: Path, leg: Record) -> bool:
     if egress is None or not (leg.closed and egress.closed):
         return False
     read, sent = View(leg, "semantic"), View(egress, "semantic")
-    return sent.digests and _FEW < sent.n <= read.n and read.prefix[sent.n] == sent.o
+    return sent.digests and FEW < sent.n <= read.n and read.prefix[sent.n] == sent.o
 
 
 def _every_upstream_seen(path: Path) -> bool:
@@ -187,8 +185,7 @@ def _listed(path: Path) -> frozenset[str]:
 
 
 def _upstream(leg: Record) -> str:
-    status = leg.told(STATUS_CODE)
-    if isinstance(status, int) and status >= 400:
+    if leg.error_status:
         return "rejected"
     if told_an_error(leg):
         return "error"

@@ -28,6 +28,8 @@ _SOME: Final = 5
 """Events that stand once at both points, of which no accident makes all in order, in an answer that has no others."""
 _SHARE: Final = 3
 """So many times as much may have been read as was sent of it."""
+FEW: Final = 2
+"""Events that two answers may well begin with alike."""
 _BEGINNING: Final = 3
 """So many different contents with which two responses begin are no accident."""
 _ANEW: Final = "the answer is put together of several upstream responses, and a later one begins as the first one did"

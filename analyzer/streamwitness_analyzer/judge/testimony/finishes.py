@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE, STATUS_CODE
+from streamwitness.semconv import FINISH, FINISH_REASONS_ATTRIBUTE
 
 from .parts import parts_of, slots_of
 from .records import Record
@@ -32,9 +32,7 @@ def failed_openly(leg: Record, egress: Record) -> bool:
 def tells_error(egress: Record) -> bool:
     """Whether the answer says by its finish or its status that something failed."""
     told = egress.told(FINISH_REASONS_ATTRIBUTE)
-    status = egress.told(STATUS_CODE)
-    failed = isinstance(status, int) and status >= 400
-    return failed or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))
+    return egress.error_status or (isinstance(told, (list, tuple)) and "error" in told and bool(egress.part("finish")))
 
 
 def several_choices(record: Record) -> bool:

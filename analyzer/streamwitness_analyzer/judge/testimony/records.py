@@ -18,6 +18,7 @@ from streamwitness.semconv import (
     CLIENT_ENDS,
     DROPPED_BLOCKS,
     EGRESS_ENDS,
+    FIRST_ERROR_STATUS,
     FIRST_NUMBER,
     OBSERVER_FAULT,
     PARTS,
@@ -35,8 +36,6 @@ _GATEWAY: Final[tuple[Point, ...]] = ("ingress", "egress")
 _PLACE: Final = {name: place for place, name in enumerate(PARTS)}
 _BIT: Final = {point: 1 << place for place, point in enumerate(POINTS)}
 """Point → its bit in `expected`."""
-FIRST_ERROR_STATUS: Final = 400
-"""The first status with which a server says no."""
 _CLEAN_ENDS: Final = frozenset(("eof", "stopped_at_terminal"))
 _TESTIMONY: Final = (
     "stream", "exchange", "witness", "recorder", "point", "index", "position", "row_count", "final", "attempt", "hop",
@@ -107,12 +106,15 @@ class Record:
         return first if isinstance(first, int) else 0
 
     @property
-    def refused(self) -> bool:
-        """Whether an upstream gave an error status, and no event of an answer."""
-        if self.events or self.point != "ingress":
-            return False
+    def error_status(self) -> bool:
+        """Whether the response came with an error status."""
         status = self.told(STATUS_CODE)
         return isinstance(status, int) and status >= FIRST_ERROR_STATUS
+
+    @property
+    def refused(self) -> bool:
+        """Whether an upstream gave an error status, and no event of an answer."""
+        return self.point == "ingress" and not self.events and self.error_status
 
     def total(self, name: str) -> int:
         """A cumulative counter through the last block held."""
